@@ -1,0 +1,1 @@
+"""The small client; the standard library only."""

@@ -1,0 +1,1 @@
+"""The resident index: vectors and words."""

@@ -1,0 +1,1 @@
+"""DuckDB, and nothing else knows it."""
