@@ -1,0 +1,97 @@
+"""What the server needs from the daemon: the one seam between HTTP and everything else.
+
+``daemon.py`` builds the object; routes use it and construct nothing. Methods are called on worker threads and may
+block, properties must be cheap and safe from any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mindnetd.core.records import FLAGS, Visibility
+from mindnetd.events import EventBus
+from mindnetd.jobs import Job, JobBook
+from mindnetd.metrics import Metrics
+
+if TYPE_CHECKING:
+    from mindnetd.lanes.hot import HotIndex
+    from mindnetd.search import Searcher
+    from mindnetd.store.db import Database
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What of the configuration the server itself obeys; a new object after a reload."""
+
+    max_visibility: Visibility = "internal"
+    """More than this is refused (403 ``visibility_denied``)."""
+    hidden_flags: tuple[str, ...] = FLAGS
+    """Flags that hide a note unless a request includes them."""
+    query_deadline_s: float = 30.0
+    running: int = 32
+    """Requests worked on at once."""
+    waiting: int = 96
+    """Requests that may wait besides; one more is a 429."""
+    body_limit: int = 1 << 20
+    """Bytes of a request body."""
+
+
+class Services(Protocol):
+    """Everything the routes use."""
+
+    @property
+    def vault_id(self) -> str:
+        """The vault's id, for ``X-Mindnet-Vault``."""
+
+    @property
+    def settings(self) -> ServerSettings:
+        """The limits in force now."""
+
+    @property
+    def searcher(self) -> Searcher:
+        """Answers questions."""
+
+    @property
+    def hot(self) -> HotIndex:
+        """The resident index: snapshots with the revision and every note's metadata."""
+
+    @property
+    def db(self) -> Database:
+        """The store, for reading only."""
+
+    @property
+    def jobs(self) -> JobBook:
+        """Jobs that admin calls started."""
+
+    @property
+    def events(self) -> EventBus:
+        """The bus behind ``GET /events``."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """The numbers behind ``GET /metrics``."""
+
+    @property
+    def backup_dir(self) -> Path:
+        """The one folder that a backup may be written to before it is streamed."""
+
+    def status(self) -> Mapping[str, Any]:
+        """The body of ``GET /status`` (``wire.StatusReply``)."""
+
+    def embedding_totals(self) -> Mapping[str, int]:
+        """``made_total`` and ``reused_total`` of ``GET /stats``."""
+
+    def request_reindex(self, paths: Sequence[str], everything: bool) -> Job:
+        """Read these files or folders again, or all of them. Raises BadRequest for a path outside the vault."""
+
+    def request_reconcile(self) -> Job:
+        """Compare the vault with the database now."""
+
+    def request_resolve(self) -> Job:
+        """Resolve every link again."""
+
+    def request_verify(self, hashes: bool) -> Job:
+        """Re-hash the vault and compare everything; the result has ``ok`` and ``differences`` (and ``hashes``)."""
