@@ -333,7 +333,7 @@ def _existing(path: Path, flag: str) -> Path:
 
 
 def _file_of_vault(env: Mapping[str, str], vault: Path, folder: Path) -> Path | None:
-    """The file whose ``vault`` is this one. A file that has the vault's name but another vault is not taken silently."""
+    """The file whose ``vault`` is this one; a file with the vault's name but another vault is an error."""
     for path in config_files(folder):
         given = _vault_in(path, places(env).home)
         if given is not None and given.resolve() == vault:
