@@ -23,7 +23,7 @@ class Metrics:
     """Counters, gauges and histograms of one daemon; all methods of the fields may be called from any thread."""
 
     def __init__(self, version: str, routes: Iterable[str] = ()) -> None:
-        prometheus_client.disable_created_metrics()  # the `_created` series are names that no contract lists
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # the `_created` series are names that no contract lists
         registry = self.registry = CollectorRegistry()
         self.embeddings_made = Counter(
             "mindnet_embeddings_made_total", "Passages of notes embedded since this process began.", registry=registry

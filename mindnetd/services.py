@@ -47,6 +47,10 @@ class Services(Protocol):
         """The vault's id, for ``X-Mindnet-Vault``."""
 
     @property
+    def revision(self) -> int:
+        """The revision that answers are made from now, for ``X-Mindnet-Revision``."""
+
+    @property
     def settings(self) -> ServerSettings:
         """The limits in force now."""
 

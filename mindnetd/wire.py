@@ -35,14 +35,14 @@ class Strict(BaseModel):
 class DateRange(Strict):
     """Both ends inclusive; ``YYYY-MM-DD`` (the whole day) or RFC 3339. None is open."""
 
-    from_: str | None = Field(None, alias="from")
+    from_: str | None = Field(default=None, alias="from")
     to: str | None = None
 
 
 class FiltersIn(Strict):
     """What may be in the answer. Empty means no restriction, but for visibility and flags."""
 
-    visibility: list[Visibility] | None = Field(None, min_length=1)
+    visibility: list[Visibility] | None = Field(default=None, min_length=1)
     include_flags: list[Flag] = []
     types: list[str] = []
     tags: list[str] = []
@@ -59,13 +59,13 @@ class QueryRequest(Strict):
 
     text: str = Field(min_length=1)
     mode: Mode = "auto"
-    top_k: int = Field(10, ge=1, le=1000)
-    graph_hops: int = Field(1, ge=0, le=4)
+    top_k: int = Field(default=10, ge=1, le=1000)
+    graph_hops: int = Field(default=1, ge=0, le=4)
     explain: bool = True
     answer: bool = False
     stream: bool = False
     prefix: bool = False
-    lanes: list[Lane] | None = Field(None, min_length=1)
+    lanes: list[Lane] | None = Field(default=None, min_length=1)
     filters: FiltersIn = FiltersIn()
 
 
