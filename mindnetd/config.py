@@ -160,10 +160,12 @@ class Config:
     privacy: Privacy = _section(Privacy)
     resources: Resources = _section(Resources)
     maintenance: Maintenance = _section(Maintenance)
-    name: str = field(default="", metadata={"derived": True})
-    file: Path | None = field(default=None, metadata={"derived": True})
-    places: Places = field(default_factory=Places, metadata={"derived": True})
-    origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False, metadata={"derived": True})
+    name: str = field(default="")
+    file: Path | None = field(default=None)
+    places: Places = field(default_factory=Places)
+    offline: bool = field(default=False)
+    """Never fetch a model; only the command line says so."""
+    origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def origin(self, key: str) -> str:
         """Where the value of a dotted key came from: ``default``, ``FILE:LINE``, ``$VARIABLE`` or ``--flag``."""

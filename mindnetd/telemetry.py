@@ -141,7 +141,11 @@ def _journal_handler() -> logging.Handler | None:
 
 
 def setup_logging(
-    log_format: LogFormat | None, env: Mapping[str, str], *, level: int = logging.INFO, stream: TextIO | None = None
+    log_format: LogFormat | None,
+    env: Mapping[str, str],
+    *,
+    level: int | str = logging.INFO,
+    stream: TextIO | None = None,
 ) -> None:
     """Send every logger of the process to stderr (or ``stream``). Format None: text on a terminal, the journal's own
     fields where it listens, else JSON. Calling it again replaces the handler."""
@@ -160,4 +164,4 @@ def setup_logging(
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = name != "uvicorn.access"  # requests are counted in metrics, not logged
     for name in ("apscheduler", "watchdog", "httpx", "httpcore"):
-        logging.getLogger(name).setLevel(max(level, logging.WARNING))
+        logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
