@@ -132,12 +132,16 @@ class ParsedNote:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A chunk profile: bounds in tokens of the pinned tokenizer, overlap as a share of the chunk (0-0.5)."""
+    """A chunk profile: bounds in tokens of the pinned tokenizer, overlap as a share of the chunk (0-0.5).
+
+    `upper` is hard. `soft_upper` (where not None) is what a chunk should not exceed without need.
+    """
 
     name: str
     lower: int
     upper: int
     overlap: float
+    soft_upper: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
