@@ -1,0 +1,235 @@
+"""From text to the terms of the lexical index: one road for notes and for questions, so that they always agree.
+
+Not for: parsing of Markdown (``core.markdown``), query syntax (``core.querytext``), scoring (``lanes.lexical``).
+
+A *token* is what stands between white space and punctuation in NFKC, without case: ``größe``, ``snake_case``,
+``1.0.21``, ``real-time``, ``c++``, ``a/b``, ``東京都``. A token has one or more *slots*, each with one or more
+alternative terms: ``real-time`` has the slots ``realtime``, ``real``, ``time``; ``größe`` has one slot that both the
+folded (``grosse``) and the written-out spelling (``groesse``) fill; scripts without spaces have a slot per pair of
+neighbouring characters. A note is indexed under every alternative of every slot. Stop words are indexed too (a
+question made of nothing else still has an answer) but count in no length and are left out of questions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
+
+from mindnetd.core.records import TermCounts
+from mindnetd.core.stopwords import STOP_WORDS
+
+ANALYZER_VERSION = 1
+"""Raise it when the same text gives other terms: the postings are then made anew at start."""
+
+FIELDS: tuple[str, ...] = ("title", "aliases", "headings", "tags", "body")
+MAX_TERM = 64
+"""Longer terms are cut: nobody asks for the tail of a base64 string."""
+
+_CACHE_LIMIT = 100_000
+
+_STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
+    "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
+    "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian",
+    "ne": "nepali", "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
+}  # fmt: skip
+
+_SCRIPT_LANGS: tuple[tuple[int, int, str, frozenset[str]], ...] = (
+    (0x0370, 0x03FF, "el", frozenset({"el"})),
+    (0x0400, 0x052F, "ru", frozenset({"ru", "sr"})),
+    (0x0530, 0x058F, "hy", frozenset({"hy"})),
+    (0x0600, 0x06FF, "ar", frozenset({"ar"})),
+    (0x0900, 0x097F, "hi", frozenset({"hi", "ne"})),
+    (0x0B80, 0x0BFF, "ta", frozenset({"ta"})),
+)
+"""(first, last, default language, languages) of the scripts other than Latin that have a stemmer."""
+_NOT_LATIN = frozenset().union(*(langs for _, _, _, langs in _SCRIPT_LANGS))
+
+
+def _marks() -> str:
+    """The combining marks that ``\\w`` leaves out, without which Devanagari or Thai words fall apart."""
+    ranges = ((0x0300, 0x1E00), (0x20D0, 0x2100), (0x302A, 0x309B), (0xA66F, 0xABFF), (0xFE00, 0xFE30))
+    return "".join(
+        chr(code) for low, high in ranges for code in range(low, high) if unicodedata.category(chr(code))[0] == "M"
+    )
+
+
+_CHAR = rf"[\w{_marks()}]"
+_TOKEN = re.compile(rf"{_CHAR}+(?:[-./'’@&‐‑]{_CHAR}+)*(?:\+\+|#(?!\w))?")
+_ASCII_TOKEN = re.compile(r"\w+(?:[-./'@&]\w+)*(?:\+\+|#(?!\w))?", re.ASCII)
+_JOINER = re.compile(r"[-./'’@&‐‑_]+")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_PAIRED = re.compile(
+    # Han with its iteration marks, kana, bopomofo, Hangul; then the scripts of South-East Asia, marks included
+    "([\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U000323af]+)|([\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff]+)"
+)
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
+_CLUSTER = re.compile(rf"\w[{_marks()}]*")
+_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+_FOLD_MORE = str.maketrans(
+    {"ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i", "ё": "е"}
+)
+
+
+class Slots(NamedTuple):
+    """What a token stands for: ``slots`` of alternative terms, ``extra`` terms for notes only, ``length``, ``stop``."""
+
+    slots: tuple[tuple[str, ...], ...]
+    extra: tuple[str, ...]
+    length: int
+    stop: bool
+
+
+_cache: dict[str, dict[str, Slots]] = {}
+_stem_lock = threading.Lock()  # a Stemmer object must not be shared by two threads at once
+_stemmers: dict[str, Callable[[str], str]] = {}
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of `text` in order, in NFKC and without case."""
+    if text.isascii():
+        return _ASCII_TOKEN.findall(text.lower())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return _TOKEN.findall(_INVISIBLE.sub("", folded))
+
+
+def slots(token: str, lang: str) -> Slots:
+    """What `token` (from `tokens`) stands for in a text of language `lang`."""
+    cache = _cache.setdefault(lang, {})
+    found = cache.get(token)
+    if found is None:
+        if len(cache) >= _CACHE_LIMIT:
+            cache.clear()
+        found = cache[token] = _slots(token, lang)
+    return found
+
+
+def analyze(fields: Mapping[str, str], lang: str) -> TermCounts:
+    """Terms and lengths of a document, field by field; fields without a token are left out.
+
+    `fields` maps names of FIELDS to text, `lang` is the document's language tag (``und`` where unknown).
+    """
+    counts: dict[str, Mapping[str, int]] = {}
+    lengths: dict[str, int] = {}
+    for name, text in fields.items():
+        terms: dict[str, int] = {}
+        length = 0
+        for token, count in Counter(tokens(text)).items():
+            entry = slots(token, lang)
+            length += entry.length * count
+            for slot in entry.slots:
+                for term in slot:
+                    terms[term] = terms.get(term, 0) + count
+            for term in entry.extra:
+                terms[term] = terms.get(term, 0) + count
+        if terms:
+            counts[name] = terms
+            lengths[name] = length
+    return TermCounts(counts, lengths)
+
+
+def _slots(token: str, lang: str) -> Slots:
+    suffix = "++" if token.endswith("++") else "#" if token.endswith("#") else ""
+    stem = token.removesuffix(suffix).strip("_") if suffix else token.strip("_")
+    parts = [part for part in _JOINER.split(stem) if part]
+    if len(parts) == 1 and not suffix:
+        return _word(parts[0], lang)
+    found = [_word(part, lang) for part in parts if len(parts) == 1 or not _is_clitic(part, stem)]
+    wholes = _wholes(parts, stem, suffix, lang)
+    return Slots(
+        slots=tuple(dict.fromkeys((*wholes, *(slot for word in found for slot in word.slots)))),
+        extra=tuple(dict.fromkeys(term for word in found for term in word.extra)),
+        length=sum(word.length for word in found),
+        stop=not wholes and all(word.stop for word in found),
+    )
+
+
+def _is_clitic(part: str, stem: str) -> bool:
+    """The ``s`` of ``Bob's``, the ``l`` of ``l'eau``: one letter beside an apostrophe."""
+    return len(part) == 1 and part.isalpha() and ("'" in stem or "’" in stem)
+
+
+def _wholes(parts: list[str], stem: str, suffix: str, lang: str) -> tuple[tuple[str, ...], ...]:
+    """The slots of a joined token as a whole: ``realtime``, ``1.0.21``, ``a/b/c`` and ``a/b``, ``c++``."""
+    if suffix:
+        return (((stem + suffix)[:MAX_TERM],),)
+    joiners = set(_JOINER.findall(stem))
+    if joiners <= {"'", "’"}:
+        return () if parts[1:] == ["s"] or not parts[1:] else _word("".join(parts), lang).slots
+    if joiners <= {"-", "‐", "‑"}:
+        return _word("".join(parts)[:MAX_TERM], lang).slots
+    if joiners == {"/"}:
+        return tuple(("/".join(parts[:n])[:MAX_TERM],) for n in range(len(parts[:6]), 1, -1))
+    return ((stem[:MAX_TERM],),)
+
+
+def _word(word: str, lang: str) -> Slots:
+    """A token without joiners: one slot, or pairs where its script writes no spaces."""
+    if word.isascii():
+        is_stop = word in STOP_WORDS.get(lang, STOP_WORDS["en"])
+        return Slots(((_stem(word, lang)[:MAX_TERM],),), (), 0 if is_stop else 1, is_stop)
+    if _PAIRED.search(word):
+        return _scripts(word, lang)
+    is_stop = word in STOP_WORDS.get(lang, STOP_WORDS["en"])
+    alternatives = [_fold(_stem(word, lang))]
+    written_out = word.translate(_WRITTEN_OUT)
+    if written_out != word:
+        alternatives.append(_fold(_stem(written_out, lang)))
+    return Slots((tuple(dict.fromkeys(a[:MAX_TERM] for a in alternatives)),), (), 0 if is_stop else 1, is_stop)
+
+
+def _scripts(word: str, lang: str) -> Slots:
+    """A word with runs of scripts that write no spaces: pairs of characters there, the rest as words."""
+    found: list[tuple[str, ...]] = []
+    extra: list[str] = []
+    at = 0
+    for run in _PAIRED.finditer(word):
+        if word[at : run.start()]:
+            found.extend(_word(word[at : run.start()], lang).slots)
+        units = _CLUSTER.findall(run.group()) or [run.group()]
+        found.extend((a + b,) for a, b in itertools.pairwise(units))
+        if len(units) == 1:
+            found.append((units[0],))
+        else:
+            extra.extend(_HAN.findall(run.group()))  # so that a single character can be asked for
+        at = run.end()
+    if word[at:]:
+        found.extend(_word(word[at:], lang).slots)
+    return Slots(tuple(found), tuple(dict.fromkeys(extra)), len(found), False)
+
+
+def _stem(word: str, lang: str) -> str:
+    if not word.isalpha() and word.isascii():
+        return word
+    first = ord(word[0])
+    language = lang if lang in _STEMMERS and lang not in _NOT_LATIN else "en"
+    for low, high, default, langs in _SCRIPT_LANGS:
+        if low <= first <= high:
+            language = lang if lang in langs else default
+            break
+    with _stem_lock:
+        stemmer = _stemmers.get(language)
+        if stemmer is None:
+            stemmer = _stemmers[language] = Stemmer.Stemmer(_STEMMERS[language]).stemWord
+        return stemmer(word) or word
+
+
+def _fold(term: str) -> str:
+    """Latin, Greek and Hebrew or Arabic letters without their marks; other scripts keep theirs."""
+    out: list[str] = []
+    for char in unicodedata.normalize("NFC", term):
+        code = ord(char)
+        if code < 0x400 or 0x1E00 <= code <= 0x1FFF:
+            out.extend(c for c in unicodedata.normalize("NFD", char) if not unicodedata.combining(c))
+        elif not (0x0591 <= code <= 0x05C7 or 0x064B <= code <= 0x065F):
+            out.append(char)
+    return ("".join(out) or term).translate(_FOLD_MORE)
