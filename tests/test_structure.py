@@ -1,0 +1,172 @@
+"""Budgets and promises about the tree itself: sizes, documents, dependencies, what may not be committed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from source_tree import PACKAGE, REPO, external, modules
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+MAX_PARAMETERS = 5
+DISTRIBUTIONS = {  # the name in the index -> the name in an import
+    "duckdb-extension-vss": "duckdb_extension_vss",
+    "prometheus-client": "prometheus_client",
+    "pystemmer": "Stemmer",
+    "python-frontmatter": "frontmatter",
+    "pyyaml": "yaml",
+    "systemd-python": "systemd",
+}
+NEVER_IMPORTED = {"httptools"}  # uvicorn takes it by its presence
+
+
+def tracked(pattern: str = "") -> list[Path]:
+    """Files that are committed (or about to be), that still exist."""
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=REPO, capture_output=True, check=False, text=True,
+    )  # fmt: skip
+    if done.returncode != 0:
+        pytest.skip("not a git checkout")
+    paths = [REPO / name for name in done.stdout.split("\0") if name]
+    return [p for p in paths if p.is_file() and p.match(pattern or "*")]
+
+
+def _functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def test_files_stay_short() -> None:
+    """No file of the program is over 400 lines."""
+    sizes = {m.path: len(m.path.read_text("utf-8").splitlines()) for m in modules()}
+    assert {str(p.relative_to(REPO)): n for p, n in sizes.items() if n > MAX_FILE_LINES} == {}
+
+
+def test_functions_stay_short() -> None:
+    """No function of the program is over 60 lines."""
+    found = [
+        f"{m.path.relative_to(REPO)}:{f.lineno} {f.name}: {(f.end_lineno or 0) - f.lineno + 1} lines"
+        for m in modules()
+        for f in _functions(m.tree)
+        if (f.end_lineno or 0) - f.lineno + 1 > MAX_FUNCTION_LINES
+    ]
+    assert found == []
+
+
+def test_functions_take_few_parameters() -> None:
+    """More than five positional parameters are one record instead."""
+    found = [
+        f"{m.path.relative_to(REPO)}:{f.lineno} {f.name}"
+        for m in modules()
+        for f in _functions(m.tree)
+        if len([a for a in (*f.args.posonlyargs, *f.args.args) if a.arg not in ("self", "cls")]) > MAX_PARAMETERS
+    ]
+    assert found == []
+
+
+def test_public_names_have_docstrings() -> None:
+    """Every module, and every public class and function at the top of one, says what it is for."""
+    found = []
+    for module in modules():
+        nodes = [module.tree, *(n for n in module.tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef))]
+        for node in nodes:
+            name = getattr(node, "name", "module")
+            if not name.startswith("_") and not ast.get_docstring(node):
+                found.append(f"{module.path.relative_to(REPO)}: {name}")
+    assert found == []
+
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+
+def _anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#{1,6} +(.+?) *#*$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("document", [p for p in tracked("*.md") if "demo" not in p.parts and "tests" not in p.parts])
+def test_links_in_documents_lead_somewhere(document: Path) -> None:
+    """Every relative link of a document leads to a file that is there, and to a heading that it has."""
+    text = re.sub(r"```.*?```|`[^`]*`", "", document.read_text("utf-8"), flags=re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        path = (document.parent / file).resolve() if file else document
+        assert path.exists(), f"{document.name}: {target}"
+        if anchor and path.suffix == ".md":
+            assert anchor in _anchors(path.read_text("utf-8")), f"{document.name}: {target}"
+
+
+def test_documents_name_only_files_that_exist() -> None:
+    """A path of the program that a document puts into code quotes is there."""
+    wrong = []
+    for document in tracked("*.md"):
+        if "demo" in document.parts or document.name == "CHANGELOG.md":
+            continue
+        for name in re.findall(
+            r"`((?:mindnetd|benchmarks|tests|deploy|scripts|config|docs)/[\w./@-]+\.\w+)`", document.read_text("utf-8")
+        ):
+            if not (REPO / name).exists():
+                wrong.append(f"{document.relative_to(REPO)}: {name}")
+    assert wrong == []
+
+
+# --- dependencies -----------------------------------------------------------------------------------------------------
+
+
+def _project() -> dict[str, object]:
+    return tomllib.loads((REPO / "pyproject.toml").read_text("utf-8"))
+
+
+def _import_names(requirements: list[str]) -> set[str]:
+    names = {re.split(r"[<>=!~\[ ;]", r)[0].lower() for r in requirements}
+    return {DISTRIBUTIONS.get(name, name.replace("-", "_")) for name in names}
+
+
+def test_dependencies_and_imports_agree() -> None:
+    """What is required is imported, and what is imported is required (extras may serve optional imports)."""
+    project = _project()["project"]
+    assert isinstance(project, dict)
+    extras = project["optional-dependencies"]
+    required = _import_names(project["dependencies"])
+    optional = _import_names([*extras["systemd"], *extras["openvino"], *extras["hnsw"]])
+    used = {name for m in modules() for name, _ in external(m)} - set(sys.stdlib_module_names)
+    assert required - NEVER_IMPORTED - used == set(), "required but never imported"
+    assert used - required - optional - {"starlette"} == set(), "imported but not required"
+
+
+def test_packages_are_listed() -> None:
+    """Every folder with source is in the list of packages, or it would be missing from the wheel."""
+    setuptools = _project()["tool"]["setuptools"]  # type: ignore[index]
+    folders = {".".join(("mindnetd", *m.path.relative_to(PACKAGE).parts[:-1])) for m in modules()}
+    assert folders <= set(setuptools["packages"])
+
+
+# --- what is not committed --------------------------------------------------------------------------------------------
+
+
+def test_no_machine_paths() -> None:
+    """No committed text names a folder of the machine it was written on."""
+    pattern = re.compile(r"(?<![\w.])/" + r"(work|farm|root)/|/tmp/" + r"w/")
+    found = []
+    for path in tracked():
+        try:
+            text = path.read_text("utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += [f"{path.relative_to(REPO)}: {m.group()}" for m in pattern.finditer(text)]
+    assert found == []
+
+
+def test_no_leftovers() -> None:
+    """The program has no prints, no unfinished marks, and swallows no error blindly."""
+    marks = re.compile(r"\b(" + "TO" + r"DO|FIX" + r"ME|XX" + r"X)\b|NotImplemented" + "Error")
+    found = [str(m.path.relative_to(REPO)) for m in modules() if marks.search(m.path.read_text("utf-8"))]
+    assert found == []
