@@ -1,0 +1,123 @@
+"""Markdown to the plain text that a model reads: links as their display text, marks, URLs and hidden spans left out.
+
+Not for display and not for the lexical index: both keep the text as written. Every rule is local to its piece of
+text, and white space is collapsed, so that re-wrapping a paragraph changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from html import unescape
+
+from mindnetd.core.identity import nfc
+
+_ANY = re.compile(r"[\[\]<>*_`=~|^#\\&:$+-]|\d[.)]|www\.")
+_WIKILINK = re.compile(r"(!?)\[\[((?:(?!\[\[|\]\]).)+)\]\]", re.DOTALL)
+_IMAGE_SIZE = re.compile(r"\d+(?:x\d+)?")
+_MARKDOWN = re.compile(
+    r"!?\[((?:[^\[\]\\]|\\.)*)\]\((?:<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
+)
+_DEFINITION = re.compile(r"^[ ]{0,3}\[[^\]\n]+\]:[ \t]*\S+[^\n]*$", re.MULTILINE)
+_REFERENCE = re.compile(r"(?<!\[)\[([^\[\]\n]+)\]\[[^\[\]\n]*\]")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?")
+_URL = re.compile(r"<?(?:\b(?:https?|ftp|file|obsidian|mailto):(?://)?|\bwww\.)[^\s<>\])]+>?", re.IGNORECASE)
+_TAG = re.compile(r"<!--.*?-->|</?[A-Za-z][^<>]*>", re.DOTALL)
+_BLOCK_ID = re.compile(r"(?:^|(?<=\s))\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
+_LINE_START = re.compile(
+    r"^[ \t]*(?:>[ \t]?)*(?:\[![\w-]+\][+-]?[ \t]*)?(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)*", re.MULTILINE
+)
+_TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t:|-]*)?$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
+_PAIRED = re.compile(r"\*\*|~~|==|`+|\$\$|%%")
+_EMPHASIS = re.compile(r"(?<![\w*_])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_])")
+_HASH_TAG = re.compile(r"(?<!\S)#+(?=[^\s#])")
+_FIELD = re.compile(r"::(?=\s)")
+_ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~<=$-])")
+_SPECIAL = re.compile(r"\[(PAD|UNK|CLS|SEP|MASK)\]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def plain_text(kind: str, text: str) -> str:
+    """Return what a reader would see of `text`, a piece of a block of `kind`, on one line; "" if nothing."""
+    if kind == "rule":
+        return ""
+    if kind == "code":
+        text = _FENCE.sub(" ", text)
+    elif kind == "math":
+        text = text.replace("$$", " ")
+    elif _ANY.search(text):
+        text = _markup(kind, text)
+    return neutral(nfc(" ".join(text.split())))
+
+
+def neutral(text: str) -> str:
+    """Return `text` without what a tokenizer or an encoder trips over: literal special tokens, lone surrogates."""
+    if "[" in text:
+        text = _SPECIAL.sub(r"(\1)", text)
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def without_hidden(text: str, start: int, hidden: Sequence[tuple[int, int]]) -> str:
+    """Return `text`, which stands at body offset `start`, without the `hidden` body spans (sorted)."""
+    end = start + len(text)
+    first = max(bisect_right(hidden, (start, start)) - 1, 0)
+    kept: list[str] = []
+    here = start
+    for low, high in hidden[first:]:
+        if low >= end:
+            break
+        if high <= here:
+            continue
+        if low > here:
+            kept.append(text[here - start : low - start])
+        kept.append("\n" if "\n" in text[max(low, here) - start : high - start] else " ")
+        here = min(high, end)
+    if here == start:
+        return text
+    kept.append(text[here - start :])
+    return "".join(kept)
+
+
+def _markup(kind: str, text: str) -> str:
+    text = _LINE_START.sub("", text)
+    if "[" in text:
+        text = _links(text)
+    if kind == "table":
+        text = _TABLE_RULE.sub("", text).replace("\\|", " ").replace("|", " ")
+    text = _URL.sub(" ", text)
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    if "^" in text:
+        text = _BLOCK_ID.sub("", text)
+    text = _EMPHASIS.sub("", _PAIRED.sub("", text))
+    if "#" in text:
+        text = _HASH_TAG.sub("", text)
+    text = _FIELD.sub(":", text)
+    if "\\" in text:
+        text = _ESCAPE.sub(r"\1", text)
+    return unescape(text) if "&" in text else text
+
+
+def _links(text: str) -> str:
+    if "[[" in text:
+        text = _WIKILINK.sub(_wikilink, text)
+    text = _DEFINITION.sub("", _FOOTNOTE.sub("", text))
+    # Twice: an image inside a link's text is gone after the first pass.
+    text = _MARKDOWN.sub(_markdown, _MARKDOWN.sub(_markdown, text))
+    return _REFERENCE.sub(r"\1", text)
+
+
+def _wikilink(match: re.Match[str]) -> str:
+    target, bar, display = match[2].replace("\\|", "|").partition("|")
+    if bar and display.strip() and not (match[1] and _IMAGE_SIZE.fullmatch(display.strip())):
+        return display
+    name, _, sub = target.partition("#")
+    parts = [name, *(part for part in sub.split("#") if not part.startswith("^"))]
+    return " ".join(part for part in parts if part)
+
+
+def _markdown(match: re.Match[str]) -> str:
+    text, _, size = match[1].rpartition("|")
+    return text if match[0].startswith("!") and _IMAGE_SIZE.fullmatch(size) else match[1]
