@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mindnetd.cli_model import fetch_model
 from mindnetd.config import Config, find_config, load_config
 from mindnetd.config_init import write_config
-from mindnetd.errors import ConfigError, MindnetError, VaultError
+from mindnetd.errors import ConfigError, MindnetError, ModelError, VaultError
 from mindnetd.places import config_files, places
 from mindnetd.share import shared_file
 
@@ -64,6 +65,7 @@ def install(env: Mapping[str, str], say: Say, *, name: str | None, vault: str | 
     for folder in (config.db.parent, config.places.models):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     _take_systemd_python(say)
+    _take_model(config, say)
     instance.drop_ins.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(shared_file("deploy", TEMPLATE), instance.units / TEMPLATE)
     (instance.drop_ins / "10-paths.conf").write_text(drop_in(config, env), encoding="utf-8")
@@ -208,6 +210,16 @@ def _start(env: Mapping[str, str], say: Say, instance: Instance) -> None:
         _systemctl(env, "reset-failed", instance.unit, check=False)
         _systemctl(env, "restart", instance.unit)
         say("this machine has no user namespaces: the unit runs without the read-only file system")
+
+
+def _take_model(config: Config, say: Say) -> None:
+    """Fetch the model now, so that the service need not; without it the daemon serves the words and tries again."""
+    if config.embedding.backend == "ollama":
+        return
+    try:
+        fetch_model(config.embedding.model, config.places.models, say)
+    except ModelError as error:
+        say(f"no model yet, the words are searchable meanwhile: {error.message}")
 
 
 def _take_systemd_python(say: Say) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import shlex
-import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from mindnetd.client.transport import Client, RefusedError, UnreachableError
 from mindnetd.config import Config
 from mindnetd.progress import IndexSummary
 
@@ -71,30 +70,12 @@ class IndexDisplay:
 # --- a running daemon -------------------------------------------------------------------------------------------------
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over the daemon's socket."""
-
-    def __init__(self, path: Path, timeout: float) -> None:
-        super().__init__("mindnet", timeout=timeout)
-        self._path = path
-
-    def connect(self) -> None:
-        """Connect to the socket instead of a host."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
-
-
-def read_status(path: Path, timeout: float = 5.0) -> dict[str, Any] | None:
+def read_status(path: Path) -> dict[str, Any] | None:
     """``GET /status`` of the daemon on a socket; None where nobody answers."""
-    connection = _UnixConnection(path, timeout)
     try:
-        connection.request("GET", "/status")
-        body = json.loads(connection.getresponse().read())
-    except (OSError, http.client.HTTPException, ValueError):
+        body = json.loads(Client(str(path), timeout_s=5.0).get("/status"))
+    except (UnreachableError, RefusedError, ValueError):
         return None
-    finally:
-        connection.close()
     return body if isinstance(body, dict) and "state" in body else None
 
 

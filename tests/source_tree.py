@@ -14,7 +14,7 @@ PACKAGE = REPO / "mindnetd"
 
 @dataclass(frozen=True)
 class Module:
-    """One source file. ``name`` is dotted, without the package's own name: ``core.chunk``, ``cli``, ``""`` for the root."""
+    """One source file. ``name`` is dotted, without the package's own: ``core.chunk``, ``cli``, ``""`` for the root."""
 
     name: str
     path: Path

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mindnetd.config import KEYS, VARIABLES, Config, differences, find_config, load_config, value_of
 from mindnetd.config_init import fill_template, write_config
 from mindnetd.config_read import nearest, plain, whole
+from mindnetd.config_retrieval import load_retrieval
 from mindnetd.config_show import show
 from mindnetd.errors import ConfigError, VaultError
 from mindnetd.places import places, slug
@@ -282,3 +283,38 @@ def test_shipped_files_are_there() -> None:
     assert shared_file("demo").is_dir()
     with pytest.raises(ConfigError, match="missing from this installation"):
         shared_file("deploy", "nothing")
+
+
+# --- retrieval.yaml ---------------------------------------------------------------------------------------------------
+
+
+def test_retrieval_file(tmp_path: Path) -> None:
+    """Only what the file says is returned; a missing one is no error unless it was asked for."""
+    text = "version: 1\nretrieval: {alpha: 0.5, fusion: RRF}\ntime_decay: {lambda: 0.01}\nrelation_weights: {contradicts: -0.9}\n"
+    got = load_retrieval(write(tmp_path, text, "retrieval.yaml"), required=False, home=tmp_path)
+    assert got == {
+        "version": 1,
+        "retrieval.alpha": 0.5,
+        "retrieval.fusion": "rrf",
+        "time_decay.lambda": 0.01,
+        "relation_weights": {"contradicts": -0.9},
+    }
+    assert load_retrieval(tmp_path / "none.yaml", required=False, home=tmp_path) == {}
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_retrieval(tmp_path / "none.yaml", required=True, home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("version: 2\n", ":1: version expects a whole number from 1 to 1"),
+        ("retrieval: {alfa: 1}\n", ":1: unknown key retrieval.alfa; did you mean retrieval.alpha?"),
+        ("relation_weights:\n  references: much\n", ":1: relation_weights references (line 2) expects a number"),
+    ],
+)
+def test_retrieval_file_errors(tmp_path: Path, text: str, expected: str) -> None:
+    """Mistakes are named with their line here too."""
+    file = write(tmp_path, text, "retrieval.yaml")
+    with pytest.raises(ConfigError) as caught:
+        load_retrieval(file, required=True, home=tmp_path)
+    assert str(caught.value).startswith(f"{file}{expected}")
