@@ -72,5 +72,5 @@ def test_giant_words_and_texts_count() -> None:
 
 def test_junk_is_refused_by_name() -> None:
     """Bytes that are no tokenizer give one clear error."""
-    with pytest.raises(ModelError, match="here.json is not a usable tokenizer"):
+    with pytest.raises(ModelError, match=r"here\.json is not a usable tokenizer"):
         open_tokenizer(b"{}", "here.json")

@@ -1,0 +1,168 @@
+"""The small protocol behind which every embedding back end stands, its options, and the choice between them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mindnetd.errors import ModelError
+from mindnetd.inference import models
+from mindnetd.inference.sources import Progress
+
+Vectors = NDArray[np.float32]
+Stop = Callable[[], bool]
+Backend = Literal["auto", "onnx", "openvino", "ollama"]
+BACKENDS: tuple[Backend, ...] = ("auto", "onnx", "openvino", "ollama")
+
+
+class EmbeddingStoppedError(ModelError):
+    """An `embed` call was asked to stop before its end; nothing of it is kept."""
+
+    code = "stopped"
+
+    def __init__(self) -> None:
+        super().__init__("embedding was stopped")
+
+
+class TextsFailedError(ModelError):
+    """Some texts of an `embed` call have no vector: ``failed`` maps their index to the reason.
+
+    ``vectors`` has a row for every text; the rows of failed ones are zero and must not be used.
+    """
+
+    code = "some_failed"
+
+    def __init__(self, vectors: Vectors, failed: dict[int, str]) -> None:
+        first = min(failed)
+        super().__init__(f"{len(failed)} of {len(vectors)} texts could not be embedded: {failed[first]}")
+        self.vectors = vectors
+        self.failed = failed
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. Safe for several threads; a query never waits for a bulk call to end."""
+
+    name: str
+    """Back end and model, ``onnx:all-MiniLM-L6-v2``: what ``meta`` remembers and ``status`` shows."""
+    fingerprint: str
+    """Names the vector space; vectors of different fingerprints are never compared."""
+    dim: int
+    max_tokens: int
+    """The model's window, special tokens included."""
+
+    def embed(self, texts: Sequence[str], *, stop: Stop | None = None) -> Vectors:
+        """Embed in bulk with low-priority threads; returns float32 (n, dim), unit rows, in the order of `texts`.
+
+        Raises EmbeddingStoppedError when `stop()` turns true between batches, TextsFailedError where single texts
+        have no vector, ModelError for everything else.
+        """
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """Embed one question in the caller's thread at its priority; returns float32 (dim,), unit length."""
+        ...
+
+    def close(self) -> None:
+        """Free the model. Calls after it raise ModelError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderOptions:
+    """What `open_embedder` needs to know; all of it comes from the configuration."""
+
+    cache_dir: Path
+    backend: Backend = "auto"
+    model: str = models.DEFAULT
+    dim: int | None = None
+    """The dimension the user expects; None: whatever the model has."""
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    threads: int | None = None
+    """Bulk callers; None: one a core, at most 2 (more memory for little speed)."""
+    batch_tokens: int = 1024
+    """Padded tokens inside the model at a time, over all bulk callers together."""
+    offline: bool = False
+    nice: int = 10
+    ollama_host: str = "http://127.0.0.1:11434"
+    ollama_num_ctx: int = 8192
+    ollama_keep_alive: str = "10m"
+    timeout_s: float = 120.0
+    load_timeout_s: float = 300.0
+
+
+def open_embedder(options: EmbedderOptions, progress: Progress | None = None) -> Embedder:
+    """Open the back end of `options`, fetching the model first where it is missing and that is allowed.
+
+    Raises ModelError with what to do: ``model_missing`` (offline and not cached), ``backend_missing``, ``wrong_dim``,
+    and whatever `models.pull` raises.
+    """
+    backend = choose_backend(options)
+    if backend == "ollama":
+        from mindnetd.inference.ollama_backend import OllamaEmbedder
+
+        return OllamaEmbedder(options)
+    model = fetch(options, progress)
+    if backend == "openvino":
+        from mindnetd.inference.openvino_backend import open_openvino
+
+        return open_openvino(model, options)
+    from mindnetd.inference.onnx_backend import open_onnx
+
+    return open_onnx(model, options)
+
+
+def choose_backend(options: EmbedderOptions) -> Backend:
+    """Resolve ``auto``: openvino where it is installed and this CPU multiplies bfloat16, else onnx.
+
+    The caller keeps the answer with the database: another machine must not silently mean another vector space.
+    """
+    if options.backend != "auto":
+        return options.backend
+    return "openvino" if importlib.util.find_spec("openvino") and _has_bf16() else "onnx"
+
+
+def fetch(options: EmbedderOptions, progress: Progress | None = None) -> models.Model:
+    """Return the model from the cache; pull it where it is missing or damaged, unless offline."""
+    try:
+        return models.open_model(options.model, options.cache_dir)
+    except ModelError as error:
+        if error.code not in ("model_missing", "bad_hash"):
+            raise
+        if not options.offline:
+            return models.pull(options.model, options.cache_dir, progress=progress)
+        raise ModelError(
+            f"{error.message.rsplit(': run ', 1)[0]}, and --offline forbids fetching it: run "
+            f"`mindnetd model pull {options.model}` with a network (the words stay searchable without it)",
+            code=error.code,
+        ) from error
+
+
+def fingerprint(*parts: str) -> str:
+    """Return the name of a vector space: 32 hex digits over everything its vectors depend on."""
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:32]
+
+
+def check_dim(found: int, options: EmbedderOptions) -> int:
+    """Return `found`, or raise ModelError if the configuration expects another dimension."""
+    if options.dim is not None and options.dim != found:
+        raise ModelError(
+            f"embedding.dim is {options.dim}, but {options.model} gives {found} dimensions: correct or remove it",
+            code="wrong_dim",
+        )
+    return found
+
+
+def _has_bf16() -> bool:
+    try:
+        flags = Path("/proc/cpuinfo").read_text("ascii", "replace")
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
