@@ -1,0 +1,161 @@
+"""Which file a link means: Obsidian's order (``obsidian.md`` 2), kept incremental.
+
+Names are compared in NFC, without case, with non-breaking spaces as spaces; paths come back as spelled on disk. A
+link waits under the keys of its last path component; only a file that has such a key can change its answer.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from posixpath import normpath
+
+_MD = ".md"
+
+
+def plain(path: str) -> str:
+    """The form in which paths and targets are compared but for case: NFC, plain spaces, single slashes."""
+    if not path.isascii():
+        path = unicodedata.normalize("NFC", path.replace("\u00a0", " ").replace("\u202f", " "))
+    while "//" in path:
+        path = path.replace("//", "/")
+    return path
+
+
+def _folded(path: str) -> str:
+    # Folding can leave NFC (a folded capital with an accent below), so it is composed once more.
+    folded = plain(path).casefold()
+    return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
+
+
+def name_keys(target: str) -> tuple[str, ...]:
+    """The keys under which a link to `target` waits; none for a link to the own note."""
+    name = _folded(target).rsplit("/", 1)[-1]
+    return (name,) if name else ()
+
+
+def file_keys(path: str) -> tuple[str, ...]:
+    """The keys that the file at `path` answers to: its name, and without ``.md``."""
+    name = _folded(path).rsplit("/", 1)[-1]
+    return (name, name.removesuffix(_MD)) if name.endswith(_MD) else (name,)
+
+
+class NameIndex:
+    """All files of the vault by name. One thread changes it; every step costs as much as the files of one name."""
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self._folded: dict[str, str] = {}
+        self._by_path: dict[str, list[str]] = {}
+        self._by_name: dict[str, set[str]] = {}
+        self._shortest: dict[str, str] = {}
+        for path in paths:
+            self.add(path)
+
+    def add(self, path: str) -> None:
+        """Take in a file; twice is once."""
+        if path in self._folded:
+            return
+        folded = _folded(path)
+        self._folded[path] = folded
+        self._by_path.setdefault(folded, []).append(path)
+        name = folded.rsplit("/", 1)[-1]
+        self._by_name.setdefault(name, set()).add(path)
+        best = self._shortest.get(name)
+        if best is not None and _order(path) < _order(best):
+            self._shortest[name] = path
+
+    def remove(self, path: str) -> None:
+        """Forget a file; one that is not there is no error."""
+        folded = self._folded.pop(path, None)
+        if folded is None:
+            return
+        _drop(self._by_path, folded, path)
+        name = folded.rsplit("/", 1)[-1]
+        _drop(self._by_name, name, path)
+        if self._shortest.get(name) == path:
+            del self._shortest[name]
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._folded
+
+    def __len__(self) -> int:
+        return len(self._folded)
+
+    def paths(self) -> Iterator[str]:
+        """All files, in no particular order."""
+        return iter(self._folded)
+
+    def resolve(self, target: str, source_path: str) -> tuple[str | None, bool]:
+        """The file that `target` means in a note at `source_path`, and whether other files carry that name too.
+
+        `target` is the decoded path part of a link. An empty one is the own note.
+        """
+        if not target:
+            return source_path, False
+        target = plain(target)
+        folder = plain(source_path).rpartition("/")[0]
+        for wanted in (target, target + _MD):
+            found, ambiguous = self._find(wanted, folder)
+            if found is not None:
+                return found, ambiguous
+        return None, False
+
+    def _find(self, target: str, folder: str) -> tuple[str | None, bool]:
+        if target.startswith(("./", "../")):
+            joined = normpath(f"{folder}/{target}" if folder else target)
+            return self._at(joined), False
+        if target.startswith("/"):
+            return self._at(target.lstrip("/")), False
+        folded = _folded(target)
+        name = folded.rsplit("/", 1)[-1]
+        named = self._by_name.get(name)
+        if not named:
+            return None, False
+        exact = self._at(target)
+        if "/" in folded:
+            return (exact, False) if exact is not None else self._by_suffix(target, folded, named, folder)
+        best = exact or self._at(f"{folder}/{target}" if folder else target) or self._closest(name, target, named)
+        return best, len(named) > 1
+
+    def _at(self, path: str) -> str | None:
+        """The file at exactly this vault path; the exact spelling is preferred among those that fold to it."""
+        found = self._by_path.get(_folded(path))
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else min(found, key=lambda one: (plain(one) != path, one != path, one))
+
+    def _closest(self, name: str, target: str, named: set[str]) -> str:
+        """The shortest path among the files called `name`, the exact spelling first where lengths are equal."""
+        if name not in self._shortest:
+            self._shortest[name] = min(named, key=_order)
+        best = self._shortest[name]
+        if len(named) == 1 or _spelled(best, target):
+            return best
+        length = len(plain(best))
+        same = [one for one in named if len(plain(one)) == length and _spelled(one, target)]
+        return min(same, key=_order) if same else best
+
+    def _by_suffix(self, target: str, folded: str, named: set[str], folder: str) -> tuple[str | None, bool]:
+        """Files whose path ends in the target's folders and name; the linking note's own folder first."""
+        tail = "/" + folded
+        found = [path for path in named if self._folded[path].endswith(tail)]
+        if not found:
+            return None, False
+        own = self._at(f"{folder}/{target}" if folder else target)
+        best = own or min(found, key=lambda one: (len(plain(one)), not _spelled(one, target), one))
+        return best, len(found) > 1
+
+
+def _spelled(path: str, target: str) -> bool:
+    """Whether `path` ends in `target` with the same capitals."""
+    return plain(path).endswith(target)
+
+
+def _order(path: str) -> tuple[int, str]:
+    return len(plain(path)), path
+
+
+def _drop(table: dict[str, list[str]] | dict[str, set[str]], key: str, path: str) -> None:
+    table[key].remove(path)
+    if not table[key]:
+        del table[key]
