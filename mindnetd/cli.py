@@ -162,7 +162,7 @@ def _start_logging(args: argparse.Namespace, env: Mapping[str, str], *, watched:
     from mindnetd.telemetry import setup_logging
 
     level = args.log_level or ("warning" if watched else "info")
-    setup_logging(args.log_format or ("text" if watched else None), env, level=level.upper())
+    setup_logging(args.log_format or ("text" if watched else None), env, level=level)
 
 
 def _run(args: argparse.Namespace, env: Mapping[str, str]) -> int:
@@ -189,7 +189,7 @@ def _index(args: argparse.Namespace, env: Mapping[str, str]) -> int:
 
     with terminal.IndexDisplay() as display:
         summary = daemon.index_once(config, display.progress)
-    display.summary(summary, config)
+    display.summary(summary, str(config.db))
     return 0
 
 

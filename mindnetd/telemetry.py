@@ -158,7 +158,7 @@ def setup_logging(
         handler.setFormatter(TextFormatter(priority=journal) if as_text else JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(level)
+    root.setLevel(level.upper() if isinstance(level, str) else level)
     logging.captureWarnings(True)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):  # they would print a second time in their own way
         logging.getLogger(name).handlers.clear()

@@ -51,7 +51,7 @@ class IndexDisplay:
             self._tasks[stage] = self._progress.add_task(LABELS.get(stage, stage.capitalize()), total=total or None)
         self._progress.update(self._tasks[stage], completed=done, total=total or None)
 
-    def summary(self, summary: IndexSummary, config: Config) -> None:
+    def summary(self, summary: IndexSummary, database: str) -> None:
         """The table of figures, then the line that says what to do next."""
         table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
         table.add_column()
@@ -64,7 +64,7 @@ class IndexDisplay:
                 f"{summary.vectors_missing:,} passages have no vector: there was no model. "
                 "`mindnetd model pull` fetches it; the words are searchable already."
             )
-        self._console.print(f"Database {config.db}", soft_wrap=True)
+        self._console.print(f"Database {database}", soft_wrap=True)
 
 
 # --- a running daemon -------------------------------------------------------------------------------------------------

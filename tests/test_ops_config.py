@@ -290,7 +290,8 @@ def test_shipped_files_are_there() -> None:
 
 def test_retrieval_file(tmp_path: Path) -> None:
     """Only what the file says is returned; a missing one is no error unless it was asked for."""
-    text = "version: 1\nretrieval: {alpha: 0.5, fusion: RRF}\ntime_decay: {lambda: 0.01}\nrelation_weights: {contradicts: -0.9}\n"
+    text = "version: 1\nretrieval: {alpha: 0.5, fusion: RRF}\n"
+    text += "time_decay: {lambda: 0.01}\nrelation_weights: {contradicts: -0.9}\n"
     got = load_retrieval(write(tmp_path, text, "retrieval.yaml"), required=False, home=tmp_path)
     assert got == {
         "version": 1,

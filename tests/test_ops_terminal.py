@@ -1,0 +1,96 @@
+"""What the terminal shows while the first index runs, from replies given instead of a daemon."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+
+from mindnetd.progress import IndexSummary
+from mindnetd.terminal import DaemonDisplay, IndexDisplay
+
+
+def console() -> Console:
+    return Console(file=io.StringIO(), width=100)
+
+
+def shown(terminal: Console) -> str:
+    assert isinstance(terminal.file, io.StringIO)
+    return terminal.file.getvalue()
+
+
+def status(state: str, notes: int = 0, ready: int = 0, pending: int = 0, done: int = 0) -> dict[str, Any]:
+    return {
+        "state": state,
+        "reason": "the vault is gone" if state == "degraded" else None,
+        "notes": notes,
+        "passages": ready + pending,
+        "vectors": {"ready": ready, "pending": pending},
+        "progress": {"done": done, "total": 5, "eta_s": None},
+    }
+
+
+def follow(*replies: dict[str, Any] | None) -> str:
+    """Show these replies of /status, one a look, and return what stands in the terminal afterwards."""
+    left: Iterator[dict[str, Any] | None] = iter(replies)
+    terminal = console()
+    DaemonDisplay(terminal, "mindnet query x", lambda: next(left, None), wait=lambda _: None).run()
+    return shown(terminal)
+
+
+def test_first_index() -> None:
+    """It says how to ask as soon as the socket answers, shows notes and vectors, and ends when all is there."""
+    out = follow(None, status("indexing", done=1), status("ready", 5, 2, 7), status("ready", 5, 9, 0), status("never"))
+    assert (
+        out.index("mindnet query x")
+        < out.index("Notes")
+        < out.index("Vectors")
+        < out.index("Ready: 5 notes, 9 passages")
+    )
+    assert "5/5" in out
+    assert "9/9" in out
+
+
+def test_nothing_to_do_shows_no_bar() -> None:
+    """A daemon that is ready at once gives two lines and no bar."""
+    out = follow(status("ready", 5, 9, 0))
+    assert "Notes" not in out
+    assert "Ready: 5 notes" in out
+
+
+def test_degraded_says_why() -> None:
+    """A daemon that cannot go on is not waited for."""
+    assert "State degraded: the vault is gone" in follow(status("degraded"))
+
+
+def test_daemon_that_goes_away() -> None:
+    """The display ends silently with the daemon."""
+    assert "Ready" not in follow(status("indexing", done=1), None)
+
+
+def test_index_table() -> None:
+    """The table has every figure of the contract; what this version lacks is a dash, not a zero."""
+    terminal = console()
+    with IndexDisplay(terminal) as display:
+        display.progress("notes", 1, 2)
+        display.progress("notes", 2, 2)
+    summary = IndexSummary(
+        documents=2, chunks=3, passages=1234, embeddings_made=5, embeddings_reused=1, failed=0, diagnostics=0,
+        seconds=1.25, database_bytes=2_500_000, vectors_missing=2,
+    )  # fmt: skip
+    display.summary(summary, "/state/x.duckdb")
+    out = shown(terminal)
+    for line in (
+        "Documents +2",
+        "Passages +1,234",
+        "Entities +-",
+        "LLM calls +0",
+        "Seconds +1.2",
+        "Database size +2.5 MB",
+    ):
+        label, figure = line.split(" +")
+        assert [part for part in out.splitlines() if part.startswith(label) and part.rstrip().endswith(figure)], line
+    assert "2 passages have no vector" in out
+    assert "/state/x.duckdb" in out
