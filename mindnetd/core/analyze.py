@@ -17,7 +17,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
@@ -65,6 +65,7 @@ def _marks() -> str:
 _CHAR = rf"[\w{_marks()}]"
 _TOKEN = re.compile(rf"{_CHAR}+(?:[-./'’@&‐‑]{_CHAR}+)*(?:\+\+|#(?!\w))?")
 _ASCII_TOKEN = re.compile(r"\w+(?:[-./'@&]\w+)*(?:\+\+|#(?!\w))?", re.ASCII)
+_WORD_CHAR = re.compile(_CHAR)
 _JOINER = re.compile(r"[-./'’@&‐‑_]+")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _PAIRED = re.compile(
@@ -135,6 +136,50 @@ def analyze(fields: Mapping[str, str], lang: str) -> TermCounts:
             counts[name] = terms
             lengths[name] = length
     return TermCounts(counts, lengths)
+
+
+def question_lang(words: Sequence[str], langs: Sequence[str]) -> str:
+    """The language among `langs` (commonest first) whose stop words a question uses most; the first where none is."""
+    counts = [sum(word in STOP_WORDS.get(lang, ()) for word in words) for lang in langs]
+    return langs[counts.index(max(counts))] if langs else "und"
+
+
+def spans(text: str, wanted: frozenset[str], lang: str) -> list[tuple[int, int]]:
+    """Where words with one of the `wanted` terms stand in `text`: [start, end), ascending, not overlapping.
+
+    In scripts without spaces the wanted pairs themselves are marked, not the whole run.
+    """
+    pattern = _ASCII_TOKEN if text.isascii() else _TOKEN
+    found: list[tuple[int, int]] = []
+    for raw in set(pattern.findall(text)):
+        terms = {term for token in tokens(raw) for slot in slots(token, lang).slots for term in slot}
+        if wanted.isdisjoint(terms):
+            continue
+        paired = _PAIRED.search(raw) is not None
+        needles = [term for term in wanted if term in raw and _PAIRED.search(term)] if paired else [raw]
+        for needle in needles or [raw]:
+            found.extend(_places(text, needle, paired))
+    return _merged(found)
+
+
+def _places(text: str, needle: str, inside: bool) -> Iterator[tuple[int, int]]:
+    """Every place of `needle`; unless `inside`, only where it stands as a word of its own."""
+    at = text.find(needle)
+    while at >= 0:
+        end = at + len(needle)
+        if inside or not ((at and _WORD_CHAR.match(text, at - 1)) or _WORD_CHAR.match(text, end)):
+            yield at, end
+        at = text.find(needle, at + 1)
+
+
+def _merged(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if out and start < out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return out
 
 
 def _slots(token: str, lang: str) -> Slots:

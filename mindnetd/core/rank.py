@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 FIELD_WEIGHTS: Mapping[str, float] = {"title": 2.0, "aliases": 1.0, "headings": 0.5, "tags": 1.0, "body": 1.0}
 """Weights of the BM25 fields. Sums of quarters are exact in floating point: no score depends on the order of adding."""
@@ -54,3 +57,67 @@ def total(terms: Mapping[str, Term]) -> float:
     for term in terms.values():
         score += term.term
     return score
+
+
+Columns = dict[str, tuple[NDArray[np.float64], float]]
+"""name -> (values by candidate, weight), in the order of adding."""
+
+
+def add_up(columns: Columns, count: int) -> NDArray[np.float64]:
+    """The scores of `count` candidates: the same additions in the same order as `total`."""
+    scores = np.zeros(count)
+    for values, weight in columns.values():
+        scores = scores + values * weight
+    return scores
+
+
+def dense_share(settings: RetrievalSettings, lang: str) -> float:
+    """How much of alpha + beta the vectors get for a question in this language."""
+    if not settings.dense_languages or lang in settings.dense_languages:
+        return settings.alpha / (settings.alpha + settings.beta)
+    return settings.foreign_dense_share
+
+
+def fuse(
+    settings: RetrievalSettings, lang: str, cosines: NDArray[np.float64] | None, words: NDArray[np.float64] | None
+) -> Columns:
+    """The terms of the lanes. `cosines` and `words` are exact, by candidate; None: the lane does not take part.
+
+    weighted: ``sim = (cos + 1) / (best cos + 1)``, 0 without a vector; ``kw = BM25 / best BM25``. rrf: one term.
+    """
+    if settings.fusion == "rrf":
+        return {"rrf": (_rrf(settings, cosines, words), settings.alpha + settings.beta)}
+    share = dense_share(settings, lang)
+    columns: Columns = {}
+    if cosines is not None:
+        near = np.where(np.isfinite(cosines), cosines + 1.0, 0.0)
+        best = float(near.max(initial=0.0))
+        columns["sim"] = (near / best if best > 0 else near, (settings.alpha + settings.beta) * share)
+    if words is not None:
+        best = float(words.max(initial=0.0))
+        columns["kw"] = (words / best if best > 0 else words, (settings.alpha + settings.beta) * (1.0 - share))
+    return columns
+
+
+def _rrf(
+    settings: RetrievalSettings, cosines: NDArray[np.float64] | None, words: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Reciprocal ranks, scaled so that the first of every lane has 1. What a lane does not know adds nothing."""
+    lanes = [lane for lane in (cosines, words) if lane is not None]
+    out = np.zeros(len(lanes[0]) if lanes else 0)
+    for lane, floor in ((cosines, -np.inf), (words, 0.0)):
+        if lane is not None:
+            ranks = 1 + np.searchsorted(np.sort(-lane), -lane, side="left")
+            out = out + np.where(lane > floor, 1.0 / (settings.rrf_k + ranks), 0.0)
+    return out * (settings.rrf_k + 1) / max(len(lanes), 1)
+
+
+def spread(notes: NDArray[np.int32], order: Sequence[int]) -> NDArray[np.float64]:
+    """The diversity term: 0 for the best candidate of a note, then -1/2, -2/3, ... (`order`: best first)."""
+    seen: dict[int, int] = {}
+    values = np.zeros(len(notes))
+    for i in order:
+        before = seen.get(int(notes[i]), 0)
+        values[i] = -before / (before + 1.0)
+        seen[int(notes[i])] = before + 1
+    return values

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mindnetd.core.analyze import slots
-from mindnetd.core.rank import B, K1
+from mindnetd.core.analyze import question_lang, slots
+from mindnetd.core.rank import K1, B
 from mindnetd.lanes.segments import BoolArray, IntArray
 from mindnetd.lanes.snapshot import HotSnapshot, Scope
 
@@ -46,14 +46,21 @@ def slots_of(token: str, langs: Sequence[str], *, keep_stops: bool) -> list[Slot
 
 
 def question_slots(words: Sequence[str], langs: Sequence[str], snapshot: HotSnapshot, *, prefix: bool) -> list[Slot]:
-    """The slots of all words of a question; stop words count only where there is nothing else."""
-    found = [slot for word in words for slot in slots_of(word, langs, keep_stops=False)]
+    """The slots of all words of a question; stop words (of the note's language or the question's) only alone."""
+    asked_in = question_lang(words, langs)
+    content = [word for word in words if not slots(word, asked_in).stop]
+    found = [slot for word in content for slot in slots_of(word, langs, keep_stops=False)]
     if prefix and words:
-        found = [slot for word in words[:-1] for slot in slots_of(word, langs, keep_stops=False)]
+        found = [slot for word in content if word != words[-1] for slot in slots_of(word, langs, keep_stops=False)]
         found.append(_prefix_slot(words[-1], langs, snapshot))
     if not found:
         found = [slot for word in words for slot in slots_of(word, langs, keep_stops=True)]
     return list(dict.fromkeys(found))
+
+
+def terms_in(asked: Sequence[Slot], lang: str) -> frozenset[str]:
+    """All terms that are asked for in documents of a language."""
+    return frozenset(term for slot in asked for term, langs in slot.terms if langs is None or lang in langs)
 
 
 def _prefix_slot(word: str, langs: Sequence[str], snapshot: HotSnapshot) -> Slot:
@@ -72,8 +79,7 @@ def postings(snapshot: HotSnapshot, slot: Slot, docs: BoolArray) -> tuple[IntArr
     weights: list[NDArray[np.float32]] = []
     for term, langs in slot.terms:
         code = snapshot.terms.ids.get(term)
-        for segment in snapshot.segments if code is not None else ():
-            row = segment.find(code)
+        for row in () if code is None else (segment.find(code) for segment in snapshot.segments):
             if row is None:
                 continue
             keep = docs[row[0]]
@@ -96,16 +102,13 @@ def postings(snapshot: HotSnapshot, slot: Slot, docs: BoolArray) -> tuple[IntArr
 def bm25(snapshot: HotSnapshot, scope: Scope, asked: Sequence[Slot]) -> NDArray[np.float64]:
     """BM25 of every document slot (0 where nothing matches or the scope does not reach), summed slot by slot."""
     scores = np.zeros(len(snapshot.doc_key))
-    if not scope.count or not scope.mean_length:
-        scope_mean = 1.0
-    else:
-        scope_mean = scope.mean_length
+    mean = scope.mean_length or 1.0
     for slot in asked:
         at, weight = postings(snapshot, slot, scope.docs)
         if not len(at):
             continue
         idf = math.log(1.0 + (scope.count - len(at) + 0.5) / (len(at) + 0.5))
-        norm = K1 * (1.0 - B + B * snapshot.doc_length[at].astype(np.float64) / scope_mean)
+        norm = K1 * (1.0 - B + B * snapshot.doc_length[at].astype(np.float64) / mean)
         scores[at] += idf * weight * (K1 + 1.0) / (weight + norm)
     return scores
 

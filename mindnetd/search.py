@@ -1,0 +1,169 @@
+"""The road of a question, top to bottom: parse, lanes, filter, fuse, explain, hydrate. Reads only; any thread.
+
+Not for: HTTP (``server``), the lanes themselves (``lanes``), where texts lie (``store``).
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mindnetd.core.querytext import QueryText, parse_query
+from mindnetd.core.rank import RetrievalSettings
+from mindnetd.core.route import route
+from mindnetd.core.snippet import Snippet, make_snippet
+from mindnetd.errors import BadRequest, ModelError
+from mindnetd.lanes import dense, lexical, phrases
+from mindnetd.lanes.candidates import Asked, Place, rank
+from mindnetd.lanes.hot import HotIndex
+from mindnetd.lanes.segments import BoolArray
+from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.results import ChunkText, Hit, QueryResult, TextSource
+from mindnetd.spec import LANES, MAX_TOP_K, Deadline, QuerySpec
+
+_ATTEMPTS = 3
+
+Vector = NDArray[np.float32]
+EmbedQuery = Callable[[str], Vector]
+
+
+class Searcher:
+    """Answers questions over the resident index. One for the whole process; `settings` may be replaced at any time."""
+
+    def __init__(
+        self,
+        hot: HotIndex,
+        texts: TextSource,
+        embed_query: Callable[[], EmbedQuery | None],
+        settings: RetrievalSettings | None = None,
+    ) -> None:
+        self.settings = settings or RetrievalSettings()
+        self._hot, self._texts, self._embedder = hot, texts, embed_query
+
+    def query(self, spec: QuerySpec, deadline: Deadline) -> QueryResult:
+        """Answer. Raises BadRequest for values out of range, Unavailable (``timeout``) past the deadline."""
+        check(spec)
+        mode, reason = route(spec.mode)
+        clock, warnings = Stopwatch(), list[str]()
+        parsed = parse_query(spec.text)
+        vector = self._embed(spec, parsed, warnings)
+        clock.lap("embed")
+        for _ in range(_ATTEMPTS):
+            deadline.check()
+            asked = ask(self._hot.snapshot(), spec, parsed, vector, self.settings)
+            places = self._rank(asked, clock, deadline, warnings)
+            texts = self._texts.texts([place.key for place in places if not place.bare])
+            clock.lap("hydrate")
+            if all(place.bare or place.key in texts for place in places):
+                break  # else a chunk was rewritten meanwhile: the newer revision knows better
+        deadline.check()
+        hits = self._hits(asked, places, texts)
+        clock.lap("hydrate")
+        return QueryResult(
+            query_id=uuid.uuid4().hex,
+            mode=mode,
+            mode_reason=reason,
+            revision=asked.snapshot.revision,
+            took_ms=clock.result(),
+            ready=asked.scope.ready,
+            pending=asked.scope.pending,
+            warnings=tuple(dict.fromkeys(warnings)),
+            hits=hits,
+            explain=spec.explain,
+        )
+
+    def _embed(self, spec: QuerySpec, parsed: QueryText, warnings: list[str]) -> Vector | None:
+        """The question's vector; None, with a warning, where there is no model: the words answer alone."""
+        if "dense" not in spec.lanes or not parsed.plain:
+            return None
+        try:
+            embed = self._embedder()
+            if embed is not None:
+                return embed(parsed.plain)
+            warnings.append("the model is not ready: answered by words alone")
+        except ModelError as error:
+            warnings.append(f"answered by words alone: {error.message}")
+        return None
+
+    def _rank(self, asked: Asked, clock: Stopwatch, deadline: Deadline, warnings: list[str]) -> list[Place]:
+        """The best documents, in order."""
+        docs = self._admitted(asked, warnings)
+        words = lexical.bm25(asked.snapshot, asked.scope, asked.slots)
+        clock.lap("lexical")
+        deadline.check()
+        near = None if asked.vector is None else dense.cosines(asked.snapshot, asked.vector)
+        clock.lap("dense")
+        deadline.check()
+        return rank(asked, docs, words, near)
+
+    def _admitted(self, asked: Asked, warnings: list[str]) -> BoolArray:
+        """The documents that filters, negations and quoted phrases let through, for every lane alike."""
+        docs = asked.snapshot.narrowed(asked.scope, asked.spec.filters)
+        for word in asked.parsed.not_words:
+            unwanted = lexical.slots_of(word, asked.scope.langs, keep_stops=True)
+            docs = docs & ~lexical.holding(asked.snapshot, asked.scope, unwanted)
+        if asked.parsed.phrases or asked.parsed.not_phrases:
+            docs, complete = phrases.verified(asked.snapshot, asked.scope, docs, asked.parsed, self._texts)
+            if not complete:
+                warnings.append(f"the phrase was looked for in the {phrases.VERIFY_LIMIT} likeliest chunks only")
+        return docs
+
+    def _hits(self, asked: Asked, places: Sequence[Place], texts: Mapping[int, ChunkText]) -> tuple[Hit, ...]:
+        hits: list[Hit] = []
+        for place in places:
+            note = asked.snapshot.notes[place.note]
+            chunk = texts.get(place.key)
+            if note is None or (chunk is None and not place.bare):
+                continue
+            cut = (
+                make_snippet(chunk.text, lexical.terms_in(asked.slots, note.lang), note.lang)
+                if chunk
+                else Snippet("", ())
+            )
+            hits.append(
+                Hit(len(hits) + 1, place.score, note, chunk, cut.text, cut.highlights, place.terms, place.lanes)
+            )
+        return tuple(hits)
+
+
+class Stopwatch:
+    """Milliseconds by stage; a stage may be entered again."""
+
+    def __init__(self) -> None:
+        self._start = self._last = time.perf_counter()
+        self._spent: dict[str, float] = {}
+
+    def lap(self, stage: str) -> None:
+        """Book the time since the last lap on `stage`."""
+        now = time.perf_counter()
+        self._spent[stage] = self._spent.get(stage, 0.0) + (now - self._last) * 1000
+        self._last = now
+
+    def result(self) -> dict[str, float]:
+        """Every stage, and ``total``."""
+        return {**self._spent, "total": (time.perf_counter() - self._start) * 1000}
+
+
+def check(spec: QuerySpec) -> None:
+    """Raise BadRequest for values that no question may have."""
+    if not spec.text.strip():
+        raise BadRequest("text must not be empty")
+    if not 1 <= spec.top_k <= MAX_TOP_K:
+        raise BadRequest(f"top_k must be 1 to {MAX_TOP_K}, not {spec.top_k}")
+    unknown = [lane for lane in spec.lanes if lane not in LANES]
+    if unknown or not spec.lanes:
+        raise BadRequest(f"lanes: {unknown[0] if unknown else 'none'}; use any of {', '.join(LANES)}")
+
+
+def ask(
+    snapshot: HotSnapshot, spec: QuerySpec, parsed: QueryText, vector: Vector | None, settings: RetrievalSettings
+) -> Asked:
+    """A question put to one revision: its scope and what its words ask for there."""
+    hidden = [flag for flag in settings.exclude_flags if flag not in spec.filters.include_flags]
+    scope = snapshot.scope(spec.filters.visibility, hidden)
+    slots = lexical.question_slots(parsed.words, scope.langs, snapshot, prefix=spec.prefix)
+    return Asked(snapshot, spec, parsed, vector, settings, scope, tuple(slots))
