@@ -1,0 +1,353 @@
+"""The one database file: opening, closing, one writer, many readers, and what can go wrong with a file.
+
+One DuckDB connection belongs to the writer; every reader works on a cursor of its own inside one read transaction, so
+that it sees one revision and never waits for a commit. The only moments when a reader waits are ``reopen`` and the
+swap at the end of a compaction (``store.upkeep``): tens of milliseconds.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy.typing as npt
+
+from mindnetd.errors import StoreError
+from mindnetd.store.faults import code_of, store_error
+from mindnetd.store.lock import FileLock
+from mindnetd.store.schema import migrate
+from mindnetd.store.sidefile import Mark, read_mark, write_mark
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """How to open: ``allowed_dir`` is a private folder on the same file system, for backups and compaction."""
+
+    memory_limit: str
+    threads: int
+    allowed_dir: Path
+
+
+class Reader:
+    """One read transaction on a cursor of its own: every statement sees the same revision."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, path: Path) -> None:
+        self._cursor = cursor
+        self._path = path
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """All rows of a statement; user text only ever in ``values``. Raises StoreError."""
+        try:
+            return self._cursor.execute(sql, list(values)).fetchall()
+        except (duckdb.Error, RuntimeError) as error:
+            raise store_error(self._path, error) from error
+
+    def arrays(self, sql: str, values: Sequence[object] = ()) -> dict[str, npt.NDArray[Any]]:
+        """The columns of a statement as numpy arrays (texts as object arrays). Raises StoreError."""
+        try:
+            return dict(self._cursor.execute(sql, list(values)).fetchnumpy())
+        except (duckdb.Error, RuntimeError) as error:
+            raise store_error(self._path, error) from error
+
+    def revision(self) -> int:
+        """The revision this reader sees."""
+        return int(self.rows("SELECT value FROM meta WHERE key = 'revision'")[0][0])
+
+    def interrupt(self) -> None:
+        """Stop the running statement from another thread; it raises StoreError ``timeout``."""
+        self._cursor.interrupt()
+
+
+class Database:
+    """An open database. Make it with ``open_database``.
+
+    ``doubt`` is set when the file is behind its side file: commits are lost, so nothing that the table ``files`` says
+    may be trusted without reading (a full reconcile clears it with ``settle_doubt``).
+    """
+
+    def __init__(self, path: Path, options: StoreOptions) -> None:
+        self.path = path
+        self.options = options
+        self.doubt = False
+        self._gate = threading.Condition()
+        self._readers = 0
+        self._shut = True
+        self._write_lock = threading.RLock()
+        self._idle_cursors: list[duckdb.DuckDBPyConnection] = []
+        self._lock = FileLock(path.with_name(path.name + ".lock"))
+        try:
+            self._open()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    # ------------------------------------------------------------------------------------------ open and close
+
+    def _open(self) -> None:
+        con = _connect(self.path, self.options)
+        try:
+            meta = migrate(con)
+            self._next_term = con.execute("SELECT coalesce(max(id), -1) + 1 FROM terms").fetchall()[0][0]
+        except StoreError as error:
+            con.close()
+            raise StoreError(
+                f"{self.path}: {error.message}", code=error.code, detail={"path": str(self.path)}
+            ) from None
+        except duckdb.Error as error:
+            con.close()
+            raise store_error(self.path, error) from error
+        self._con = con
+        self.vault_id = meta["vault_id"]
+        self._generation = meta["generation"]
+        self.revision = int(meta["revision"])
+        self._next_key = int(meta["next_key"])
+        self._compare_mark()
+        with self._gate:
+            self._shut = False
+            self._gate.notify_all()
+
+    @property
+    def _mark_path(self) -> Path:
+        return self.path.with_name(self.path.name + ".mark")
+
+    def _compare_mark(self) -> None:
+        mark = read_mark(self._mark_path)
+        if mark is not None and mark.generation == self._generation and mark.revision > self.revision:
+            self.doubt = True
+            self.revision = mark.revision  # a revision never goes back; the next commit writes a higher one
+
+    def _close_connections(self) -> None:
+        with self._gate:
+            self._shut = True
+            if not self._gate.wait_for(lambda: self._readers == 0, timeout=30):
+                self._shut = False
+                raise StoreError(f"{self.path}: readers did not finish within 30 s", code="busy")
+            for cursor in self._idle_cursors:
+                cursor.close()
+            self._idle_cursors.clear()
+        self._con.close()
+
+    def close(self) -> None:
+        """Write everything into the file, close it and release the lock. A second call does nothing."""
+        with self._write_lock:
+            if self._lock.held:
+                try:
+                    if not self._shut:
+                        self._con.execute("CHECKPOINT")
+                except duckdb.Error:
+                    pass  # the log keeps what the file lacks: the next start replays it
+                finally:
+                    self._close_connections()
+                    self._lock.release()
+
+    def reopen(self) -> None:
+        """Close every connection, open the file anew: the way out of a full disk. Raises StoreError as opening does."""
+        with self._write_lock:
+            self._close_connections()
+            self._open()
+
+    @contextmanager
+    def swapped(self) -> Iterator[None]:
+        """Close all connections, let the body replace the file, open it again. Readers wait meanwhile."""
+        with self._write_lock:
+            self._close_connections()
+            try:
+                yield
+            finally:
+                self._open()
+
+    # ------------------------------------------------------------------------------------------------- reading
+
+    @contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """A read transaction for the calling thread. Raises StoreError ``dead`` while the file is closed."""
+        cursor = self._take_cursor()
+        sound = False
+        try:
+            try:
+                cursor.execute("BEGIN TRANSACTION READ ONLY")
+            except duckdb.Error as error:
+                raise store_error(self.path, error) from error
+            yield Reader(cursor, self.path)
+            sound = True
+        finally:
+            self._give_cursor(cursor, sound)
+
+    def _take_cursor(self) -> duckdb.DuckDBPyConnection:
+        with self._gate:
+            if not self._gate.wait_for(lambda: not self._shut, timeout=5):
+                raise StoreError(f"{self.path}: closed", code="dead")
+            cursor = self._idle_cursors.pop() if self._idle_cursors else self._con.cursor()
+            self._readers += 1
+            return cursor
+
+    def _give_cursor(self, cursor: duckdb.DuckDBPyConnection, sound: bool) -> None:
+        try:
+            cursor.execute("COMMIT" if sound else "ROLLBACK")
+        except duckdb.Error:
+            sound = False
+        with self._gate:
+            if sound:
+                self._idle_cursors.append(cursor)
+            else:
+                cursor.close()
+            self._readers -= 1
+            self._gate.notify_all()
+
+    # ------------------------------------------------------------------------------------------------- writing
+
+    @contextmanager
+    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The writer's connection inside one transaction that ends one revision higher.
+
+        Commits when the body ends, rolls back when it raises (a failed statement must never be caught inside: the
+        transaction would end half done). Raises StoreError; ``disk_full`` and ``dead`` mean that ``reopen`` is needed.
+        """
+        with self._write_lock:
+            con, key, term = self._con, self._next_key, self._next_term
+            try:
+                con.execute("BEGIN TRANSACTION")
+                yield con
+                self._write_counters(con)
+                con.execute("COMMIT")
+            except BaseException as error:
+                self._next_key, self._next_term = max(key, self._next_key), term
+                _roll_back(con)
+                if isinstance(error, duckdb.Error):
+                    raise store_error(self.path, error) from error
+                raise
+            self.revision += 1
+            self._save_mark()
+
+    @contextmanager
+    def unrevised(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The writer's connection in a transaction for what is no part of a revision: logs, unused marks."""
+        with self._write_lock:
+            try:
+                self._con.execute("BEGIN TRANSACTION")
+                yield self._con
+                self._con.execute("COMMIT")
+            except BaseException as error:
+                _roll_back(self._con)
+                if isinstance(error, duckdb.Error):
+                    raise store_error(self.path, error) from error
+                raise
+
+    def _write_counters(self, con: duckdb.DuckDBPyConnection) -> None:
+        con.execute("UPDATE meta SET value = ? WHERE key = 'revision'", [str(self.revision + 1)])
+        con.execute("UPDATE meta SET value = ? WHERE key = 'next_key'", [str(self._next_key)])
+
+    def _save_mark(self) -> None:
+        try:
+            write_mark(self._mark_path, Mark(self._generation, self.revision))
+        except OSError as error:
+            raise store_error(self.path, error) from error
+
+    def allocate_keys(self, count: int) -> range:
+        """`count` fresh keys, ascending, never used before and never again. Writer thread only."""
+        with self._write_lock:
+            first = self._next_key
+            self._next_key += count
+            return range(first, self._next_key)
+
+    def allocate_terms(self, count: int) -> range:
+        """`count` fresh term ids, inside a transaction; they fall back if it does."""
+        first = self._next_term
+        self._next_term += count
+        return range(first, self._next_term)
+
+    def settle_doubt(self) -> None:
+        """Everything was compared with the vault: trust the file again."""
+        self.doubt = False
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the file. Raises StoreError."""
+        with self._write_lock:
+            try:
+                self._con.execute("CHECKPOINT")
+            except duckdb.Error as error:
+                raise store_error(self.path, error) from error
+
+    def size_bytes(self) -> int:
+        """Bytes of the file and its write-ahead log."""
+        return sum(part.stat().st_size for part in (self.path, wal_of(self.path)) if part.exists())
+
+
+def wal_of(path: Path) -> Path:
+    """The write-ahead log of a database file."""
+    return path.with_name(path.name + ".wal")
+
+
+def open_database(path: Path, *, memory_limit: str, threads: int, allowed_dir: Path) -> Database:
+    """Open or create the database at `path`, its folder included; private to this user.
+
+    Sets the umask of the process to 0077: DuckDB makes its log and spill files whenever it likes.
+    Raises StoreError with a code of ``store.faults``.
+    """
+    os.umask(0o077)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        allowed_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for leftover in allowed_dir.glob(f"{path.stem}.compact.duckdb*"):
+            leftover.unlink()
+    except OSError as error:
+        raise store_error(path, error, "read_only") from error
+    return Database(path, StoreOptions(memory_limit, threads, allowed_dir))
+
+
+def move_aside(path: Path) -> Path:
+    """Move a database that cannot be used, with its log, out of the way; return where it went. The lock stays."""
+    number = 1
+    while (target := path.with_name(f"{path.name}.aside-{number}")).exists():
+        number += 1
+    if wal_of(path).exists():
+        wal_of(path).rename(wal_of(target))
+    if path.exists():
+        path.rename(target)
+    path.with_name(path.name + ".mark").unlink(missing_ok=True)
+    return target
+
+
+def _connect(path: Path, options: StoreOptions) -> duckdb.DuckDBPyConnection:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": options.memory_limit,
+        "threads": options.threads,
+        "temp_directory": str(path.with_name(path.name + ".tmp")),
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    try:
+        _refuse_foreign(path)
+        con = duckdb.connect(str(path), config=config)
+        folder = str(options.allowed_dir.resolve()).replace("'", "''")
+        con.execute(f"SET allowed_directories = ['{folder}/']")
+        con.execute("SET preserve_insertion_order = true")
+        con.execute("SET enable_external_access = false")
+        con.execute("SET lock_configuration = true")
+    except (duckdb.Error, OSError) as error:
+        raise store_error(path, error) from error
+    return con
+
+
+def _refuse_foreign(path: Path) -> None:
+    """A file that is no DuckDB database is somebody else's, or was cut to nothing: never touch it."""
+    if path.exists():
+        with path.open("rb") as file:
+            if file.read(12)[8:] != b"DUCK":
+                raise StoreError(f"{path}: no DuckDB database: name another --db, or move it away", code="foreign_file")
+
+
+def _roll_back(con: duckdb.DuckDBPyConnection) -> None:
+    try:
+        con.execute("ROLLBACK")
+    except duckdb.Error as error:
+        if code_of(error) == "statement" and "no transaction" not in str(error).lower():
+            raise

@@ -1,0 +1,41 @@
+"""Edges and unresolved links. The caller filters by visibility and flags; the edge carries its visibility."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from mindnetd.core.records import Edge, Link, ResolvedLink
+from mindnetd.store.db import Database
+from mindnetd.store.records import StoredEdge, UnresolvedLink
+from mindnetd.store.sqltext import statements
+
+Direction = Literal["in", "out", "both"]
+
+
+def edges_around(
+    db: Database,
+    ids: Sequence[str],
+    direction: Direction = "both",
+    relations: Sequence[str] = (),
+    limit: int = 10_000,
+) -> tuple[StoredEdge, ...]:
+    """Edges that leave (``out``) or reach (``in``) the nodes `ids`, of `relations` (all if empty); by source then id.
+
+    Raises StoreError.
+    """
+    if not ids:
+        return ()
+    sides = {"out": "src_id IN (SELECT id FROM around)", "in": "dst_id IN (SELECT id FROM around)"}
+    where = sides.get(direction) or f"({sides['out']} OR {sides['in']})"
+    sql = statements("read")["edges_around"].format(where=where)
+    with db.reader() as reader:
+        rows = reader.rows(sql, [list(ids), list(relations), list(relations), limit])
+    return tuple(StoredEdge(Edge(*row[2:]), row[0], row[1]) for row in rows)
+
+
+def unresolved(db: Database) -> tuple[UnresolvedLink, ...]:
+    """All links that lead nowhere, by path and place. External URLs are no such links."""
+    with db.reader() as reader:
+        rows = reader.rows(statements("read")["unresolved"])
+    return tuple(UnresolvedLink(row[0], row[1], ResolvedLink(Link(*row[2:]), None)) for row in rows)

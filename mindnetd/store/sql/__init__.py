@@ -1,0 +1,1 @@
+"""The SQL of the store: numbered migrations (``NNNN_*.sql``) and named statements (``*.sql``)."""

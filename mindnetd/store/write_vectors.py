@@ -1,0 +1,62 @@
+"""Vectors into the file: written in bulk from one float32 matrix, each text and fingerprint once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from mindnetd.errors import StoreError
+from mindnetd.store.records import Vectors
+from mindnetd.store.sqltext import statements
+
+BASE_DIM = 384
+
+
+def table_of(dim: int) -> str:
+    """The table for vectors of `dim` numbers."""
+    return "embeddings" if dim == BASE_DIM else f"embeddings_{int(dim)}"
+
+
+def vector_tables(con: duckdb.DuckDBPyConnection) -> list[tuple[str, int]]:
+    """The tables of vectors there are, with their dimensions."""
+    names = [row[0] for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+    found = [(name, int(name.partition("_")[2] or BASE_DIM)) for name in names if name.startswith("embeddings")]
+    return sorted(found)
+
+
+def write_vectors(con: duckdb.DuckDBPyConnection, vectors: Vectors) -> None:
+    """Insert what is not there yet. Raises StoreError ``bad_vector`` for a shape, non-finite or zero row."""
+    count = len(vectors.hashes)
+    matrix = np.ascontiguousarray(vectors.matrix, dtype=np.float32)
+    if matrix.ndim != 2 or matrix.shape[0] != count or len(set(vectors.hashes)) != count:
+        raise StoreError(f"vectors of shape {matrix.shape} for {count} texts", code="bad_vector")
+    if not count:
+        return
+    norms = np.linalg.norm(matrix, axis=1)
+    if not np.isfinite(norms).all() or (norms == 0).any():
+        raise StoreError("a vector is zero or not finite: the model is broken", code="bad_vector")
+    dim = matrix.shape[1]
+    names = {"table": table_of(dim), "dim": dim}
+    if dim != BASE_DIM:
+        con.execute(statements("write")["create_vectors"].format(**names))
+    con.register("incoming", {"i": np.arange(count, dtype=np.int32), "text_hash": np.array(vectors.hashes)})
+    con.register("numbers", _numbers(matrix))
+    try:
+        values = [vectors.fingerprint, vectors.fingerprint]
+        con.execute(statements("write")["insert_vectors"].format(**names), values)
+    finally:
+        con.unregister("incoming")
+        con.unregister("numbers")
+
+
+def _numbers(matrix: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[Any]]:
+    """The matrix as rows (i, j, x): ``list(x ORDER BY j)`` puts them together without a Python list."""
+    count, dim = matrix.shape
+    return {
+        "i": np.repeat(np.arange(count, dtype=np.int32), dim),
+        "j": np.tile(np.arange(dim, dtype=np.int16), count),
+        "x": matrix.ravel(),
+    }
