@@ -12,18 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mindnetd.core.query import LANES, MAX_TOP_K, QuerySpec
 from mindnetd.core.querytext import QueryText, parse_query
 from mindnetd.core.rank import RetrievalSettings
+from mindnetd.core.results import ChunkText, Hit, QueryResult, TextSource
 from mindnetd.core.route import route
 from mindnetd.core.snippet import Snippet, make_snippet
+from mindnetd.deadline import Deadline
 from mindnetd.errors import BadRequest, ModelError
 from mindnetd.lanes import dense, lexical, phrases
-from mindnetd.lanes.candidates import Asked, Place, rank
+from mindnetd.lanes.candidates import Asked, Place, look, rank
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.lanes.segments import BoolArray
 from mindnetd.lanes.snapshot import HotSnapshot
-from mindnetd.results import ChunkText, Hit, QueryResult, TextSource
-from mindnetd.spec import LANES, MAX_TOP_K, Deadline, QuerySpec
 
 _ATTEMPTS = 3
 
@@ -92,13 +93,13 @@ class Searcher:
     def _rank(self, asked: Asked, clock: Stopwatch, deadline: Deadline, warnings: list[str]) -> list[Place]:
         """The best documents, in order."""
         docs = self._admitted(asked, warnings)
-        words = lexical.bm25(asked.snapshot, asked.scope, asked.slots)
+        words = lexical.bm25(asked.snapshot, asked.scope, asked.slots) if "lexical" in asked.spec.lanes else None
         clock.lap("lexical")
         deadline.check()
         near = None if asked.vector is None else dense.cosines(asked.snapshot, asked.vector)
         clock.lap("dense")
         deadline.check()
-        return rank(asked, docs, words, near)
+        return rank(asked, look(asked, docs, words, near))
 
     def _admitted(self, asked: Asked, warnings: list[str]) -> BoolArray:
         """The documents that filters, negations and quoted phrases let through, for every lane alike."""
@@ -107,7 +108,8 @@ class Searcher:
             unwanted = lexical.slots_of(word, asked.scope.langs, keep_stops=True)
             docs = docs & ~lexical.holding(asked.snapshot, asked.scope, unwanted)
         if asked.parsed.phrases or asked.parsed.not_phrases:
-            docs, complete = phrases.verified(asked.snapshot, asked.scope, docs, asked.parsed, self._texts)
+            reading = phrases.Reading(asked.snapshot, asked.scope, self._texts)
+            docs, complete = reading.verified(docs, asked.parsed)
             if not complete:
                 warnings.append(f"the phrase was looked for in the {phrases.VERIFY_LIMIT} likeliest chunks only")
         return docs

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mindnetd.core import rank as rules
 from mindnetd.core.analyze import question_lang
+from mindnetd.core.query import QuerySpec
 from mindnetd.core.querytext import QueryText
 from mindnetd.core.rank import RetrievalSettings, Term
 from mindnetd.lanes import dense, title
@@ -17,7 +19,6 @@ from mindnetd.lanes.lexical import Slot
 from mindnetd.lanes.segments import BoolArray
 from mindnetd.lanes.snapshot import HotSnapshot, Scope
 from mindnetd.lanes.vectors import Matrix
-from mindnetd.spec import QuerySpec
 
 Floats = NDArray[np.float64]
 
@@ -47,35 +48,65 @@ class Place:
     lanes: Mapping[str, tuple[int, float]]
 
 
-def rank(asked: Asked, docs: BoolArray, words: Floats, near: NDArray[np.float32] | None) -> list[Place]:
-    """The ``top_k`` best of `docs`. `words` is BM25 by document slot, `near` the cosines (None: no dense lane)."""
-    spec, snapshot = asked.spec, asked.snapshot
-    named = title.named(snapshot, spec.text, docs) if "title" in spec.lanes else []
-    words = np.where(docs, words, 0.0) if "lexical" in spec.lanes else np.zeros(len(docs))
-    near = np.where(docs, near, -np.inf) if near is not None else None
-    chosen = set(_best(words, max(asked.settings.k_l, spec.top_k), 0.0))
-    if near is not None:
-        chosen |= set(_best(near, max(asked.settings.k_v, spec.top_k), -np.inf))
-    chosen |= {place for _, places in named for place in places}
-    at = np.array(sorted(chosen), np.int32)
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """What the lanes say of every document slot that the filters let through. None: the lane does not take part."""
+
+    words: Floats | None
+    """BM25; 0 where nothing matches."""
+    near: NDArray[np.float32] | None
+    """Cosines; -inf without a vector."""
+    named: Sequence[tuple[int, list[int]]]
+    """Notes asked for by name, with their documents."""
+
+
+def look(asked: Asked, docs: BoolArray, words: Floats | None, near: NDArray[np.float32] | None) -> Lanes:
+    """The lanes of a question, narrowed to `docs`."""
+    return Lanes(
+        words=None if words is None else np.where(docs, words, 0.0),
+        near=None if near is None else np.where(docs, near, np.float32(-np.inf)),
+        named=title.named(asked.snapshot, asked.spec.text, docs) if "title" in asked.spec.lanes else (),
+    )
+
+
+def rank(asked: Asked, lanes: Lanes) -> list[Place]:
+    """The ``top_k`` best documents. Every candidate of any lane gets its exact score in all of them."""
+    at = _candidates(asked, lanes)
     if not len(at):
         return []
-    cosines = dense.exact(snapshot, at, asked.vector) if asked.vector is not None else None
-    columns = _columns(asked, words, cosines, at)
-    base = rules.add_up(columns, len(at))
-    if named:
-        columns["title"] = (_title_column(named, at, base), asked.settings.title_weight)
-    else:
-        columns["title"] = (np.zeros(len(at)), asked.settings.title_weight)
-    base = rules.add_up(columns, len(at))
-    order = _order(snapshot, at, base)
-    columns["diversity"] = (rules.spread(snapshot.doc_note[at], order), asked.settings.diversity)
-    scores = rules.add_up(columns, len(at))
-    order = _order(snapshot, at, scores)[: spec.top_k]
-    return [_place(asked, columns, int(i), at, words, near, cosines) for i in order]
+    cosines = dense.exact(asked.snapshot, at, asked.vector) if asked.vector is not None else None
+    lang = question_lang(asked.parsed.words, asked.scope.langs)
+    columns = rules.fuse(asked.settings, lang, cosines, None if lanes.words is None else lanes.words[at])
+    if "title" in asked.spec.lanes:
+        values = _title_values(lanes.named, at, rules.add_up(columns, len(at)))
+        columns["title"] = (values, asked.settings.title_weight)
+    order = _order(asked.snapshot, at, rules.add_up(columns, len(at)))
+    columns["diversity"] = (rules.spread(asked.snapshot.doc_note[at], order), asked.settings.diversity)
+    order = _order(asked.snapshot, at, rules.add_up(columns, len(at)))[: asked.spec.top_k]
+    found: list[Place] = []
+    for i in order:
+        terms = {name: Term(float(values[i]), weight) for name, (values, weight) in columns.items()}
+        note = int(asked.snapshot.doc_note[at[i]])
+        key = int(asked.snapshot.doc_key[at[i]])
+        meta = asked.snapshot.notes[note]
+        standing = _standing(lanes, int(at[i]), None if cosines is None else float(cosines[i]))
+        if terms.get("title", Term(0.0, 0.0)).value > 0:
+            standing["title"] = (1, 1.0)
+        found.append(Place(key, note, meta is not None and meta.key == key, rules.total(terms), terms, standing))
+    return found
 
 
-def _best(scores: NDArray[np.floating], count: int, floor: float) -> list[int]:
+def _candidates(asked: Asked, lanes: Lanes) -> NDArray[np.int32]:
+    """Document slots (ascending): the best of each lane and everything that is asked for by name."""
+    chosen = {place for _, places in lanes.named for place in places}
+    if lanes.words is not None:
+        chosen.update(_best(lanes.words, max(asked.settings.k_l, asked.spec.top_k), 0.0))
+    if lanes.near is not None:
+        chosen.update(_best(lanes.near, max(asked.settings.k_v, asked.spec.top_k), -np.inf))
+    return np.array(sorted(chosen), np.int32)
+
+
+def _best(scores: NDArray[Any], count: int, floor: float) -> list[int]:
     """Slots of the `count` best scores above `floor`, and of all that equal the last of them."""
     above = np.flatnonzero(scores > floor)
     if len(above) > count:
@@ -84,16 +115,8 @@ def _best(scores: NDArray[np.floating], count: int, floor: float) -> list[int]:
     return [int(place) for place in above]
 
 
-def _columns(asked: Asked, words: Floats, cosines: Floats | None, at: NDArray[np.int32]) -> rules.Columns:
-    """The terms that the lanes give, by candidate."""
-    settings = asked.settings
-    kw = words[at] if "lexical" in asked.spec.lanes else None
-    lang = question_lang(asked.parsed.words, asked.scope.langs)
-    return rules.fuse(settings, lang, cosines, kw)
-
-
-def _title_column(named: Sequence[tuple[int, list[int]]], at: NDArray[np.int32], base: Floats) -> Floats:
-    """1 for the best document of every note that is asked for by name."""
+def _title_values(named: Sequence[tuple[int, list[int]]], at: NDArray[np.int32], base: Floats) -> Floats:
+    """1 for the best document of every note that is asked for by name, else 0."""
     values = np.zeros(len(at))
     for _, places in named:
         here = np.searchsorted(at, places)
@@ -111,26 +134,11 @@ def _order(snapshot: HotSnapshot, at: NDArray[np.int32], scores: Floats) -> list
     return sorted(range(len(at)), key=sort_key)
 
 
-def _place(
-    asked: Asked,
-    columns: rules.Columns,
-    i: int,
-    at: NDArray[np.int32],
-    words: Floats,
-    near: NDArray[np.float32] | None,
-    cosines: Floats | None,
-) -> Place:
-    slot = int(at[i])
-    note = int(asked.snapshot.doc_note[slot])
-    terms = {name: Term(float(values[i]), weight) for name, (values, weight) in columns.items()}
-    lanes: dict[str, tuple[int, float]] = {}
-    if words[slot] > 0:
-        lanes["lexical"] = (int((words > words[slot]).sum()) + 1, float(words[slot]))
-    if near is not None and cosines is not None and np.isfinite(cosines[i]):
-        lanes["dense"] = (int((near > near[slot]).sum()) + 1, float(cosines[i]))
-    if terms["title"].value > 0:
-        lanes["title"] = (1, terms["title"].value)
-    key = int(asked.snapshot.doc_key[slot])
-    meta = asked.snapshot.notes[note]
-    bare = meta is not None and meta.key == key
-    return Place(key, note, bare, rules.total(terms), terms, lanes)
+def _standing(lanes: Lanes, slot: int, cosine: float | None) -> dict[str, tuple[int, float]]:
+    """lane -> (rank, exact score) of one document, where it matches at all."""
+    found: dict[str, tuple[int, float]] = {}
+    if lanes.words is not None and lanes.words[slot] > 0:
+        found["lexical"] = (int((lanes.words > lanes.words[slot]).sum()) + 1, float(lanes.words[slot]))
+    if lanes.near is not None and cosine is not None and np.isfinite(cosine):
+        found["dense"] = (int((lanes.near > lanes.near[slot]).sum()) + 1, cosine)
+    return found

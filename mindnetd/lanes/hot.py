@@ -7,7 +7,6 @@ what snapshots see, the few that change in place (who is alive, which passage ha
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,14 @@ from numpy.typing import NDArray
 from mindnetd.core.analyze import FIELDS
 from mindnetd.core.querytext import name_key
 from mindnetd.core.rank import FIELD_WEIGHTS
-from mindnetd.core.records import VISIBILITIES, NoteMeta, TermCounts
+from mindnetd.core.records import VISIBILITIES, NoteMeta
 from mindnetd.lanes import segments as seg
+from mindnetd.lanes.column import Column
+from mindnetd.lanes.feed import HotDelta, HotDoc, HotRows
 from mindnetd.lanes.snapshot import Codes, HotSnapshot
-from mindnetd.lanes.vectors import Matrix, VectorTable
+from mindnetd.lanes.vectors import VectorTable
+
+__all__ = ["HotDelta", "HotDoc", "HotIndex", "HotRows", "names_of"]
 
 HASH_BYTES = 32
 NO_VECTOR = -1
@@ -28,89 +31,6 @@ NO_PASSAGE = -2
 """Passage row: the document has no passage at all (a place holder)."""
 _COMPACT_DOCS = 2048
 _COMPACT_ROWS = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class HotDoc:
-    """A document to index: a chunk, or a note with an empty body under the note's own key.
-
-    No two living documents share a key, so keys of chunks and notes come from one sequence. ``passages`` are SHA-256
-    digests (32 bytes) of what is embedded for it, in order; the title passage belongs to the note's first document.
-    """
-
-    key: int
-    note_key: int
-    terms: TermCounts
-    passages: tuple[bytes, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HotDelta:
-    """One commit. Of ``notes`` (added or replaced) the old documents go, except of those in ``kept_docs``."""
-
-    revision: int
-    removed_notes: tuple[int, ...] = ()
-    notes: tuple[NoteMeta, ...] = ()
-    docs: tuple[HotDoc, ...] = ()
-    kept_docs: tuple[int, ...] = ()
-    vectors: tuple[Sequence[bytes], Matrix] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HotRows:
-    """Everything as the store hands it over at start. Rows may come in any order (sorted ones load faster)."""
-
-    revision: int
-    notes: Sequence[NoteMeta]
-    terms: Sequence[str]
-    posting_term: NDArray[np.integer]
-    """Index into ``terms``."""
-    posting_doc: NDArray[np.integer]
-    """Document key."""
-    posting_field: NDArray[np.integer]
-    """Index into `core.analyze.FIELDS`."""
-    posting_tf: NDArray[np.integer]
-    doc_key: NDArray[np.integer]
-    doc_note: NDArray[np.integer]
-    """Note key."""
-    doc_lengths: NDArray[np.integer]
-    """(documents, fields)."""
-    passage_doc: NDArray[np.integer]
-    """Document key; the passages of a document in their order."""
-    passage_hash: NDArray[np.uint8]
-    """(passages, 32)."""
-    vector_hash: NDArray[np.uint8]
-    """(vectors, 32), distinct."""
-    vectors: Matrix
-    """(vectors, dim) float32, unit rows."""
-
-
-class Column:
-    """An array that grows by appending; `view` is what is there, and stays valid."""
-
-    def __init__(self, dtype: Any, width: int = 0) -> None:
-        self._width = (width,) if width else ()
-        self._data = np.zeros((0, *self._width), dtype=dtype)
-        self._used = 0
-
-    def __len__(self) -> int:
-        return self._used
-
-    def extend(self, values: Any) -> None:
-        """Append rows; snapshots keep what they have."""
-        rows = np.asarray(values, dtype=self._data.dtype).reshape(-1, *self._width)
-        need = self._used + len(rows)
-        if need > len(self._data):
-            grown = np.zeros((max(need, len(self._data) * 3 // 2, 256), *self._width), dtype=self._data.dtype)
-            grown[: self._used] = self._data[: self._used]
-            self._data = grown
-        self._data[self._used : need] = rows
-        self._used = need
-
-    @property
-    def view(self) -> NDArray[Any]:
-        """The rows so far."""
-        return self._data[: self._used]
 
 
 class HotIndex:

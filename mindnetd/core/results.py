@@ -34,7 +34,7 @@ class TextSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result. ``chunk`` is None for a note without text. ``terms`` sum to ``score``; ``lanes``: rank and score there."""
+    """One result. ``chunk`` is None for a note without text. ``terms`` sum to ``score``."""
 
     rank: int
     score: float
@@ -44,6 +44,7 @@ class Hit:
     highlights: tuple[tuple[int, int], ...]
     terms: Mapping[str, Term]
     lanes: Mapping[str, tuple[int, float]]
+    """lane -> (rank, score) there."""
 
     def as_dict(self, *, explain: bool) -> dict[str, Any]:
         """The entry of ``results``."""

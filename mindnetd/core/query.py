@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 from mindnetd.core.filters import Filters
-from mindnetd.errors import Unavailable
 
 LANES = ("lexical", "dense", "title")
 MAX_TOP_K = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """A moment of the monotonic clock after which a request is given up."""
-
-    at: float
-
-    @classmethod
-    def after(cls, seconds: float) -> Deadline:
-        """The moment `seconds` from now."""
-        return cls(time.monotonic() + seconds)
-
-    def check(self) -> None:
-        """Raise Unavailable (``timeout``) when it has passed."""
-        if time.monotonic() > self.at:
-            raise Unavailable("the query took longer than its deadline; ask for less or try again", code="timeout")
 
 
 @dataclass(frozen=True, slots=True)
