@@ -26,7 +26,9 @@ _URL = re.compile(r"<?(?:\b(?:https?|ftp|file|obsidian|mailto):(?://)?|\bwww\.)[
 _TAG = re.compile(r"<!--.*?-->|</?[A-Za-z][^<>]*>", re.DOTALL)
 _BLOCK_ID = re.compile(r"(?:^|(?<=\s))\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
 _LINE_START = re.compile(
-    r"^[ \t]*(?:>[ \t]?)*(?:\[![\w-]+\][+-]?[ \t]*)?(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)*", re.MULTILINE
+    r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+)?(?:\[![\w-]+\][+-]?[ \t]*)?"
+    r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)*",
+    re.MULTILINE,
 )
 _TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t:|-]*)?$", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,}).*$", re.MULTILINE)

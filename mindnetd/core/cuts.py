@@ -45,9 +45,8 @@ def _usable(ends: Sequence[int], ranks: Sequence[int], radius: int) -> list[int]
     """Ranks, where a gap too near to a certain cut (an end, an `ALWAYS`) is out of the contest."""
     total, last = ends[-1], len(ends) - 1
     usable = list(ranks[:last])
-    certain = [-radius, *(ends[gap] for gap in range(last) if ranks[gap] == ALWAYS), total]
+    certain = [0, *(ends[gap] for gap in range(last) if ranks[gap] == ALWAYS), total]
     before, after = 0, 1
-    certain[0] = 0
     for gap in range(last):
         if usable[gap] == ALWAYS:
             before, after = after, after + 1

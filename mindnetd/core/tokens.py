@@ -16,7 +16,7 @@ LONG_WORD = 100
 CHARS_PER_TOKEN = 16
 """What such a word weighs when text is cut: its one token says nothing about its size."""
 
-_LONG = re.compile(r"(?<!\S)\S{%d,}" % (LONG_WORD + 1))
+_LONG = re.compile(rf"(?<!\S)\S{{{LONG_WORD + 1},}}")
 
 
 class TokenCounter(Protocol):
