@@ -64,7 +64,7 @@ class Reading:
         return found, len(order) <= VERIFY_LIMIT
 
     def _text(self, place: int, chunk: ChunkText | None) -> str:
-        """What a phrase may stand in: the window, the headings over it, the note's names and tags; bars between them."""
+        """What a phrase may stand in: the window, the headings over it, the note's names and tags."""
         note = self.snapshot.notes[self.snapshot.doc_note[place]]
         parts = [] if chunk is None else [chunk.overlap_left + chunk.text + chunk.overlap_right, *chunk.section]
         if note is not None:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Sequence
 
 from mindnetd.core.records import Diagnostic, Link, ResolvedLink
+from mindnetd.core.results import ChunkText
 from mindnetd.errors import NotFound
 from mindnetd.store.bulk import key_list
 from mindnetd.store.db import Database, Reader, Row
 from mindnetd.store.read_hot import META_COLUMNS, existing_table, note_meta
-from mindnetd.store.records import Backlink, ChunkText, NoteDetail, StoredChunk
+from mindnetd.store.records import Backlink, NoteDetail, StoredChunk
 from mindnetd.store.sqltext import statements
 
 _TEXT_COLUMNS = "key, id::VARCHAR, chunk_idx, section, start_line, end_line, text, overlap_left, overlap_right"

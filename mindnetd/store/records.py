@@ -19,6 +19,7 @@ from mindnetd.core.records import (
     TermCounts,
     VaultFile,
 )
+from mindnetd.core.results import ChunkText
 
 
 def utc_now() -> datetime:
@@ -213,21 +214,6 @@ class HotColumns:
     passage_hash: npt.NDArray[np.uint8]
     vector_hash: npt.NDArray[np.uint8]
     matrix: npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkText:
-    """The text of a chunk for a hit. ``section`` is the heading path."""
-
-    key: int
-    id: str
-    idx: int
-    section: tuple[str, ...]
-    start_line: int
-    end_line: int
-    text: str
-    overlap_left: str
-    overlap_right: str
 
 
 @dataclass(frozen=True, slots=True)
