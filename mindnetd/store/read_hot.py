@@ -15,7 +15,7 @@ from mindnetd.store.bulk import key_list
 from mindnetd.store.db import Database, Reader, Row
 from mindnetd.store.records import HotColumns, StoredCanvas, Vectors
 from mindnetd.store.sqltext import statements
-from mindnetd.store.write_vectors import table_of
+from mindnetd.store.write_vectors import TABLES, table_of, vector_tables
 
 _VECTOR_ROWS = 4096
 
@@ -99,21 +99,20 @@ def existing_table(reader: Reader, dim: int) -> str | None:
     return name if found[0][0] else None
 
 
-def load_vectors(db: Database, hashes: Sequence[str], fingerprint: str, dim: int) -> Vectors:
-    """Those of `hashes` (SHA-256 hex) that have a vector of this model: a text that came back is not embedded again."""
+def vectors_for(db: Database, digests: Sequence[bytes], fingerprint: str) -> Vectors | None:
+    """The stored vectors of this model for texts by SHA-256, for a text that came back; None where there is none."""
+    wanted = [digest.hex() for digest in digests]
     with db.reader() as reader:
-        table = existing_table(reader, dim)
-        if table is None or not hashes:
-            return Vectors(fingerprint, (), np.zeros((0, dim), dtype=np.float32))
-        sql = statements("read")["vectors_of"].format(table=table)
-        found = reader.rows(sql, [fingerprint, list(dict.fromkeys(hashes))])
-        matrix = np.zeros((len(found), dim), dtype=np.float32)
-        places = {row_id: place for place, (row_id, _) in enumerate(found)}
-        row_ids = np.array(sorted(places), dtype=np.int64)
-        for start in range(0, len(row_ids), _VECTOR_ROWS):
-            part = row_ids[start : start + _VECTOR_ROWS]
-            matrix[[places[row_id] for row_id in part.tolist()]] = _vector_part(reader, table, part, dim)
-        return Vectors(fingerprint, tuple(text_hash for _, text_hash in found), matrix)
+        for table, dim in vector_tables(reader.rows(TABLES)):
+            found = reader.rows(statements("read")["vectors_of"].format(table=table), [fingerprint, wanted])
+            if found:
+                places = np.array([place for place, _ in found], dtype=np.int64)
+                matrix = np.empty((len(found), dim), dtype=np.float32)
+                for start in range(0, len(found), _VECTOR_ROWS):
+                    part = places[start : start + _VECTOR_ROWS]
+                    matrix[start : start + len(part)] = _vector_part(reader, table, part, dim)
+                return Vectors(fingerprint, tuple(text_hash for _, text_hash in found), matrix)
+    return None
 
 
 # ------------------------------------------------------------------------------------------------------- notes

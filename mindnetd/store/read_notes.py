@@ -37,7 +37,7 @@ def _link(row: Row) -> ResolvedLink:
     return ResolvedLink(Link(*link), resolved, ambiguous)
 
 
-def load_links(db: Database, keys: Sequence[int]) -> dict[int, tuple[ResolvedLink, ...]]:
+def links_of(db: Database, keys: Sequence[int]) -> dict[int, tuple[ResolvedLink, ...]]:
     """The links of notes and canvases by key, in file order."""
     sql = f"SELECT owner, {_LINK_COLUMNS} FROM links WHERE owner IN ({key_list(keys)}) ORDER BY owner, ord"
     found: dict[int, list[ResolvedLink]] = {key: [] for key in keys}
@@ -47,24 +47,29 @@ def load_links(db: Database, keys: Sequence[int]) -> dict[int, tuple[ResolvedLin
     return {key: tuple(links) for key, links in found.items()}
 
 
-def link_waiters(db: Database, names: Sequence[str]) -> tuple[int, ...]:
-    """Keys of the notes and canvases that have a link waiting under one of `names`, ascending.
-
-    Asked when a file comes or goes; a scan of one column (2 ms at 60,000 links) instead of a resident map.
-    """
-    if not names:
-        return ()
+def load_link_names(db: Database) -> dict[int, tuple[str, ...]]:
+    """For each note and canvas with links the names they wait under, for the indexer's resident map."""
+    found: dict[int, list[str]] = {}
     with db.reader() as reader:
-        return tuple(key for (key,) in reader.rows(statements("read")["link_waiters"], [list(names)]))
+        for owner, name in reader.rows("SELECT owner, name FROM link_names ORDER BY owner"):
+            found.setdefault(owner, []).append(name)
+    return {owner: tuple(names) for owner, names in found.items()}
 
 
-def load_link_names(db: Database) -> list[tuple[int, str]]:
-    """All pairs of an owner's key and a name its links wait under, for a resident map."""
+def indexed_body(db: Database, key: int) -> str:
+    """The body that the chunks of a note were made of: older than its bytes where the note is stale."""
     with db.reader() as reader:
-        return [(owner, name) for owner, name in reader.rows("SELECT owner, name FROM link_names")]
+        rows = reader.rows("SELECT text FROM chunks WHERE note_key = ? ORDER BY chunk_idx", [key])
+    return "".join(text for (text,) in rows)
 
 
-def read_raw(db: Database, key: int) -> bytes:
+def backlinks(db: Database, path: str) -> tuple[Backlink, ...]:
+    """Links that lead to the file at `path`, by path and place."""
+    with db.reader() as reader:
+        return _backlinks(reader, path)
+
+
+def raw_bytes(db: Database, key: int) -> bytes:
     """The bytes of a note as on disk when it was read. Raises NotFound."""
     with db.reader() as reader:
         rows = reader.rows("SELECT raw FROM notes WHERE key = ?", [key])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import duckdb
@@ -20,11 +21,13 @@ def table_of(dim: int) -> str:
     return "embeddings" if dim == BASE_DIM else f"embeddings_{int(dim)}"
 
 
-def vector_tables(con: duckdb.DuckDBPyConnection) -> list[tuple[str, int]]:
-    """The tables of vectors there are, with their dimensions."""
-    names = [row[0] for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
-    found = [(name, int(name.partition("_")[2] or BASE_DIM)) for name in names if name.startswith("embeddings")]
-    return sorted(found)
+TABLES = "SELECT table_name FROM duckdb_tables()"
+
+
+def vector_tables(tables: Iterable[tuple[Any, ...]]) -> list[tuple[str, int]]:
+    """The tables of vectors among `tables` (rows of TABLES), with their dimensions."""
+    names = [row[0] for row in tables if row[0].startswith("embeddings")]
+    return sorted((name, int(name.partition("_")[2] or BASE_DIM)) for name in names)
 
 
 def write_vectors(con: duckdb.DuckDBPyConnection, vectors: Vectors) -> None:

@@ -11,12 +11,10 @@ ORDER BY rowid
 -- name: vectors_of
 SELECT rowid, text_hash FROM {table}
 WHERE fingerprint = ? AND text_hash IN (SELECT unnest(?::VARCHAR[]))
+ORDER BY rowid
 
 -- name: canvases
 SELECT key, id::VARCHAR, path, raw_hash FROM canvases ORDER BY key
-
--- name: link_waiters
-SELECT DISTINCT owner FROM link_names WHERE name IN (SELECT unnest(?::VARCHAR[])) ORDER BY owner
 
 -- name: note_diagnostics
 SELECT code, message, line FROM diagnostics WHERE owner = ? ORDER BY ord
