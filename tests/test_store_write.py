@@ -12,7 +12,6 @@ from store_make import (
     FINGERPRINT,
     batch_of,
     canvas,
-    digest,
     edge,
     file,
     link,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from mindnetd.store.read_graph import edges_around, unresolved
-from mindnetd.store.read_hot import load_canvases, load_files, load_hot, load_meta, vectors_for
+from mindnetd.store.read_hot import load_canvases, load_files, load_hot, load_meta, load_vectors
 from mindnetd.store.read_notes import (
     backlinks,
     canvas_links,
     indexed_body,
-    links_of,
     load_link_names,
+    load_links,
     note_detail,
     passage_hashes,
-    raw_bytes,
+    read_raw,
     texts,
 )
 from mindnetd.store.read_runs import config, diagnostics, embeddings_total, query_log, run, runs
@@ -25,19 +25,19 @@ __all__ = [
     "edges_around",
     "embeddings_total",
     "indexed_body",
-    "links_of",
     "load_canvases",
     "load_files",
     "load_hot",
     "load_link_names",
+    "load_links",
     "load_meta",
+    "load_vectors",
     "note_detail",
     "passage_hashes",
     "query_log",
-    "raw_bytes",
+    "read_raw",
     "run",
     "runs",
     "texts",
     "unresolved",
-    "vectors_for",
 ]

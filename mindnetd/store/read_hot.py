@@ -15,7 +15,7 @@ from mindnetd.store.bulk import key_list
 from mindnetd.store.db import Database, Reader, Row
 from mindnetd.store.records import HotColumns, StoredCanvas, Vectors
 from mindnetd.store.sqltext import statements
-from mindnetd.store.write_vectors import TABLES, table_of, vector_tables
+from mindnetd.store.write_vectors import table_of
 
 _VECTOR_ROWS = 4096
 
@@ -99,20 +99,19 @@ def existing_table(reader: Reader, dim: int) -> str | None:
     return name if found[0][0] else None
 
 
-def vectors_for(db: Database, digests: Sequence[bytes], fingerprint: str) -> Vectors | None:
-    """The stored vectors of this model for texts by SHA-256, for a text that came back; None where there is none."""
-    wanted = [digest.hex() for digest in digests]
+def load_vectors(db: Database, hashes: Sequence[str], fingerprint: str, dim: int) -> Vectors:
+    """Those of `hashes` (SHA-256 hex) that have a vector of this model: a text that came back is not embedded again."""
     with db.reader() as reader:
-        for table, dim in vector_tables(reader.rows(TABLES)):
-            found = reader.rows(statements("read")["vectors_of"].format(table=table), [fingerprint, wanted])
-            if found:
-                places = np.array([place for place, _ in found], dtype=np.int64)
-                matrix = np.empty((len(found), dim), dtype=np.float32)
-                for start in range(0, len(found), _VECTOR_ROWS):
-                    part = places[start : start + _VECTOR_ROWS]
-                    matrix[start : start + len(part)] = _vector_part(reader, table, part, dim)
-                return Vectors(fingerprint, tuple(text_hash for _, text_hash in found), matrix)
-    return None
+        table = existing_table(reader, dim)
+        found: list[Row] = []
+        if table is not None and hashes:
+            found = reader.rows(statements("read")["vectors_of"].format(table=table), [fingerprint, list(hashes)])
+        places = np.array([place for place, _ in found], dtype=np.int64)
+        matrix = np.empty((len(found), dim), dtype=np.float32)
+        for start in range(0, len(found), _VECTOR_ROWS):
+            part = places[start : start + _VECTOR_ROWS]
+            matrix[start : start + len(part)] = _vector_part(reader, str(table), part, dim)
+    return Vectors(fingerprint, tuple(text_hash for _, text_hash in found), matrix)
 
 
 # ------------------------------------------------------------------------------------------------------- notes

@@ -37,7 +37,7 @@ def _link(row: Row) -> ResolvedLink:
     return ResolvedLink(Link(*link), resolved, ambiguous)
 
 
-def links_of(db: Database, keys: Sequence[int]) -> dict[int, tuple[ResolvedLink, ...]]:
+def load_links(db: Database, keys: Sequence[int]) -> dict[int, tuple[ResolvedLink, ...]]:
     """The links of notes and canvases by key, in file order."""
     sql = f"SELECT owner, {_LINK_COLUMNS} FROM links WHERE owner IN ({key_list(keys)}) ORDER BY owner, ord"
     found: dict[int, list[ResolvedLink]] = {key: [] for key in keys}
@@ -47,13 +47,10 @@ def links_of(db: Database, keys: Sequence[int]) -> dict[int, tuple[ResolvedLink,
     return {key: tuple(links) for key, links in found.items()}
 
 
-def load_link_names(db: Database) -> dict[int, tuple[str, ...]]:
-    """For each note and canvas with links the names they wait under, for the indexer's resident map."""
-    found: dict[int, list[str]] = {}
+def load_link_names(db: Database) -> list[tuple[int, str]]:
+    """All pairs of a note's or canvas' key and a name its links wait under, for the indexer's resident map."""
     with db.reader() as reader:
-        for owner, name in reader.rows("SELECT owner, name FROM link_names ORDER BY owner"):
-            found.setdefault(owner, []).append(name)
-    return {owner: tuple(names) for owner, names in found.items()}
+        return [(owner, name) for owner, name in reader.rows("SELECT owner, name FROM link_names ORDER BY owner")]
 
 
 def indexed_body(db: Database, key: int) -> str:
@@ -69,7 +66,7 @@ def backlinks(db: Database, path: str) -> tuple[Backlink, ...]:
         return _backlinks(reader, path)
 
 
-def raw_bytes(db: Database, key: int) -> bytes:
+def read_raw(db: Database, key: int) -> bytes:
     """The bytes of a note as on disk when it was read. Raises NotFound."""
     with db.reader() as reader:
         rows = reader.rows("SELECT raw FROM notes WHERE key = ?", [key])
