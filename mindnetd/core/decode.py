@@ -12,7 +12,6 @@ _OPEN = re.compile(rb"---[ \t]*(?:\r\n|\n|\r)")
 # The opener's own line end is searched too, so that "---\n---" is an empty block.
 _CLOSE = re.compile(rb"(?:\r\n|\n|\r)---[ \t]*(?:\r\n|\n|\r|\Z)")
 _LATE = re.compile(rb"\s+---[ \t]*[\r\n]+[^\s:#][^:\r\n]*:[ \t\r\n]")
-_BLANK_LIMIT = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +45,12 @@ def split_note(raw: bytes) -> Source:
             found.append(Diagnostic("fm_unterminated", message, 1))
         else:
             block_bytes, body_at = raw[opener.end() : max(closer.start(), opener.end())], closer.end()
-    elif raw[start : start + 1].isspace() and _LATE.match(raw, start, start + _BLANK_LIMIT):
+    elif raw[start : start + 1].isspace() and (late := _LATE.match(raw, start)) and _CLOSE.search(raw, late.end() - 1):
         found.append(_late_block(raw, start))
     head = raw[:body_at]
     body_line = 1 + len(split_lines(head.decode("latin-1"))) - 1 if body_at > start else 1
-    body = _decode(raw[body_at:], body_line, found)
     block = None if block_bytes is None else _decode(block_bytes, 2, found)
+    body = _decode(raw[body_at:], body_line, found)
     return Source(block, block_bytes or b"", body, raw[body_at:], body_line, tuple(found))
 
 

@@ -13,8 +13,6 @@ _LINE_FIELD = re.compile(rf"[ \t]*{_KEY}(?P<value>.*)")
 _OPENER = re.compile(rf"(?<![\[(])[\[(][ \t]*{_KEY}")
 _BRACKETS = re.compile(r"[\[\]()]")
 _CLOSES = {"[": "]", "(": ")"}
-# A bracketed value longer than this is prose with a stray bracket; the limit keeps the search for its end local.
-_MAX_VALUE = 2000
 _TEXT_KINDS = ("paragraph", "item", "quote", "table", "heading")
 
 
@@ -44,8 +42,10 @@ def _in_line(text: str, start: int, end: int, *, whole_line: bool) -> list[tuple
     """(key span, value span) of the fields in one line; a bracketed field rules out one of the whole line."""
     found: list[tuple[Span, Span]] = []
     at = start
+    pairs: dict[int, int] | None = None
     while opener := _OPENER.search(text, at, end):
-        close = _closing(text, opener.start(), min(end, opener.end() + _MAX_VALUE))
+        pairs = _pairs(text, start, end) if pairs is None else pairs
+        close = pairs.get(opener.start())
         if close is None:
             at = opener.start() + 1
         else:
@@ -58,17 +58,16 @@ def _in_line(text: str, start: int, end: int, *, whole_line: bool) -> list[tuple
     return found
 
 
-def _closing(text: str, start: int, end: int) -> int | None:
-    """The offset of the bracket that closes the one at `start`; brackets of both kinds nest."""
-    open_: list[str] = []
+def _pairs(text: str, start: int, end: int) -> dict[int, int]:
+    """Where each bracket of a line is closed; brackets of both kinds nest, a closer that fits nothing is text."""
+    pairs: dict[int, int] = {}
+    open_: list[int] = []
     for bracket in _BRACKETS.finditer(text, start, end):
         if bracket.group() in _CLOSES:
-            open_.append(_CLOSES[bracket.group()])
-        elif bracket.group() == open_[-1]:
-            open_.pop()
-            if not open_:
-                return bracket.start()
-    return None
+            open_.append(bracket.start())
+        elif open_ and _CLOSES[text[open_[-1]]] == bracket.group():
+            pairs[open_.pop()] = bracket.start()
+    return pairs
 
 
 def _field(body: str, key: Span, value: Span, line: int) -> tuple[Span, Field]:

@@ -20,6 +20,7 @@ from mindnetd.core.records import Diagnostic
 MAX_BYTES = 64 * 1024
 MAX_NODES = 2000
 MAX_DEPTH = 40
+MAX_SALVAGED = 200
 FIRST_LINE = 2
 """The file line of the first line of every block: the fence is line 1."""
 
@@ -124,7 +125,7 @@ def _salvage(block: str, problem: Diagnostic) -> Properties:
     values: dict[str, Any] = {}
     lines: dict[str, int] = {}
     extra: list[Diagnostic] = []
-    for number, text in _pieces(block):
+    for number, text in _pieces(block)[:MAX_SALVAGED]:
         key, value, notes = _salvage_piece(text)
         if key is None or key in values:
             continue

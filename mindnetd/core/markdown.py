@@ -27,6 +27,7 @@ _ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _ITEM = re.compile(r"([-*+]|\d{1,9}[.)])([ \t]+|$)")
 _SETEXT = re.compile(r"(=+|-+)[ \t]*$")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:")
 
 
 def scan_blocks(lines: Sequence[str]) -> tuple[Block, ...]:
@@ -86,10 +87,12 @@ class _Scanner:
         base = columns[-1] if columns else 0
         if indent - base >= 4:
             return self._indented_code(i, base)
-        if text and text[0] in _SPECIAL:
+        if text[0] in _SPECIAL:
             found = self._special(i, text, base)
             if found is not None:
                 return found
+        if text[0] == "[" and _FOOTNOTE.match(text):
+            columns.append(indent + 4)  # indented lines after it are its text, not code
         return self._paragraph(i)
 
     def _special(self, i: int, text: str, base: int) -> _Found | None:

@@ -101,12 +101,12 @@ class _Finder:
         start, end = self._starts[block.first], self._starts[block.last] - 1
         kind = block.kind
         if kind in ("code", "math", "html"):
-            self.dead.append((start, end))
+            self.dead.append((start, self._closed_at("$$", start, end) if kind == "math" else end))
             if kind == "html" and "<!--" in self._body[start:end]:
                 self.silent += _html_comments(self._body[start:end], start)
             return
         if kind == "comment":
-            self.comments.append((start, end))
+            self.comments.append((start, self._closed_at("%%", start, end)))
         if kind in ("quote", "comment") and _NESTED_DEAD.search(self._body, start, end):
             self._nested(block)
         if not self._inline:
@@ -116,6 +116,11 @@ class _Finder:
                 self._spans_in(self._starts[line], self._starts[line + 1] - 1, comment=False)
         else:
             self._spans_in(start, end, comment=kind == "comment")
+
+    def _closed_at(self, mark: str, start: int, end: int) -> int:
+        """Where a block between two marks is closed; text may follow on that line."""
+        close = self._body.find(mark, self._body.find(mark, start, end) + 2, end)
+        return close + 2 if close >= 0 else end
 
     def _nested(self, block: Block) -> None:
         """Code, math and HTML inside a quote or comment, by reading its lines as a body of their own."""

@@ -93,6 +93,8 @@ class NameIndex:
         if not target:
             return source_path, False
         target = plain(target)
+        if target.endswith(("/", "/.", "/..")):
+            return None, False  # names a folder; a link to one waits for no file
         folder = plain(source_path).rpartition("/")[0]
         for wanted in (target, target + _MD):
             found, ambiguous = self._find(wanted, folder)

@@ -57,7 +57,7 @@ def read_drawing(body: str) -> tuple[Masked, tuple[Span, ...]]:
         mark = _SECTION.match(text)
         if mark is not None:
             _take(section, (begin, starts[line]), words, linked)
-            section, begin = mark.group(1) or "", starts[line + 1]
+            section, begin = mark.group(1) or "", min(starts[line + 1], len(body))
     _take(section, (begin, len(body)), words, linked)
     hidden = list(_gaps(words, len(body)))
     for start, end in words:
