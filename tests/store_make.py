@@ -45,11 +45,6 @@ def sha(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def digest(text: str) -> bytes:
-    """SHA-256 as bytes."""
-    return bytes.fromhex(sha(text))
-
-
 def terms(title: str, body: str) -> TermCounts:
     """Words of title and body, counted."""
     fields = {"title": re.findall(r"\w+", title.lower()), "body": re.findall(r"\w+", body.lower())}

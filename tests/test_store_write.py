@@ -27,14 +27,14 @@ from mindnetd.core.records import Diagnostic
 from mindnetd.errors import StoreError
 from mindnetd.store.db import Database
 from mindnetd.store.read_graph import edges_around, unresolved
-from mindnetd.store.read_hot import load_canvases, load_files, load_hot, load_meta, vectors_for
+from mindnetd.store.read_hot import load_canvases, load_files, load_hot, load_meta, load_vectors
 from mindnetd.store.read_notes import (
     indexed_body,
-    links_of,
     load_link_names,
+    load_links,
     note_detail,
     passage_hashes,
-    raw_bytes,
+    read_raw,
     texts,
 )
 from mindnetd.store.read_runs import diagnostics
@@ -62,7 +62,7 @@ def test_a_note_comes_back_as_it_went_in(db: Database) -> None:
     assert (found.passages, found.embedded) == (3, 3)
     assert found.diagnostics == rows.diagnostics
     assert found.run_id == "run-1"
-    assert raw_bytes(db, rows.meta.key) == rows.raw
+    assert read_raw(db, rows.meta.key) == rows.raw
     assert load_files(db) == {"a/B ü.md": file("a/B ü.md")}
 
 
@@ -127,11 +127,10 @@ def test_vectors_of_another_model_are_not_loaded(db: Database) -> None:
     assert load_hot(db, "other", DIM).matrix.shape == (1, DIM)
     assert load_hot(db, "small", 8).matrix.shape == (1, 8)
     assert load_hot(db, "none", 16).matrix.shape == (0, 16)
-    found = vectors_for(db, [digest("text"), digest("unknown")], "other")
-    assert found is not None
+    found = load_vectors(db, [sha("text"), sha("unknown")], "other", DIM)
     assert found.hashes == (sha("text"),)
     assert np.array_equal(found.matrix, vectors(["text"]).matrix)
-    assert vectors_for(db, [digest("unknown")], "other") is None
+    assert load_vectors(db, [sha("unknown")], "other", DIM).matrix.shape == (0, DIM)
 
 
 def test_a_vector_is_stored_once(db: Database) -> None:
@@ -186,7 +185,7 @@ def test_relinking_touches_links_edges_and_their_diagnostics_only(db: Database) 
     rows = note(db, "a.md", ["x"], links=("?b",))
     commit(db, batch_of(rows))
     key = rows.meta.key
-    assert load_link_names(db) == {key: ("b",)}
+    assert load_link_names(db) == [(key, "b")]
     relinked = RelinkRows(
         key,
         "a.md",
@@ -198,10 +197,10 @@ def test_relinking_touches_links_edges_and_their_diagnostics_only(db: Database) 
     )
     for _ in range(2):
         commit(db, Batch(relinked=(relinked,)))
-    assert links_of(db, [key]) == {key: (link("b.md"),)}
+    assert load_links(db, [key]) == {key: (link("b.md"),)}
     assert [row.diagnostic.code for row in diagnostics(db, [key])] == ["fm_missing", "link_ambiguous"]
     assert [edge.edge.dst_label for edge in edges_around(db, [rows.meta.id])] == ["b.md"]
-    assert load_link_names(db) == {key: ("b",)}
+    assert load_link_names(db) == [(key, "b")]
     assert note_detail(db, key, FINGERPRINT, DIM).chunks[0].text.text == "x"
 
 
@@ -232,7 +231,7 @@ def test_a_stale_note_keeps_its_chunks(db: Database) -> None:
     found = note_detail(db, rows.meta.key, FINGERPRINT, DIM)
     assert (found.meta.stale, found.run_id, found.passages) == (True, "run-1", 2)
     assert [chunk.text.text for chunk in found.chunks] == ["old body"]
-    assert raw_bytes(db, rows.meta.key) == b"new body"
+    assert read_raw(db, rows.meta.key) == b"new body"
     assert indexed_body(db, rows.meta.key) == "old body"
     assert load_hot(db, FINGERPRINT, DIM).doc_key.tolist() == [rows.chunks[0].key]
     assert len(passage_hashes(db, [rows.meta.key])[rows.meta.key]) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mindnetd.store.read_graph import edges_around, unresolved
+from mindnetd.store.read_graph import edge_counts, edges_around, unresolved
 from mindnetd.store.read_hot import load_canvases, load_files, load_hot, load_meta, load_vectors
 from mindnetd.store.read_notes import (
     backlinks,
@@ -13,6 +13,7 @@ from mindnetd.store.read_notes import (
     note_detail,
     passage_hashes,
     read_raw,
+    stored_note,
     texts,
 )
 from mindnetd.store.read_runs import config, diagnostics, embeddings_total, query_log, run, runs
@@ -22,6 +23,7 @@ __all__ = [
     "canvas_links",
     "config",
     "diagnostics",
+    "edge_counts",
     "edges_around",
     "embeddings_total",
     "indexed_body",
@@ -38,6 +40,7 @@ __all__ = [
     "read_raw",
     "run",
     "runs",
+    "stored_note",
     "texts",
     "unresolved",
 ]

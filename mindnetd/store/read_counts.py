@@ -1,4 +1,4 @@
-"""Counts of edges as one viewer may see them, and who links to a file."""
+"""Counts: edges as one viewer may see them, vectors; and who links to a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mindnetd.store.db import Database
+from mindnetd.store.read_hot import existing_table
 from mindnetd.store.records import Backlink
 from mindnetd.store.sqltext import statements
 
@@ -26,6 +27,15 @@ def edge_counts(db: Database, hidden_ids: Sequence[str]) -> EdgeCounts:
         by_relation={(relation, source): edges for relation, source, edges, _ in rows if relation is not None},
         unresolved=next((targets for relation, _, _, targets in rows if relation is None), 0),
     )
+
+
+def vectors_stored(db: Database, fingerprint: str, dim: int) -> int:
+    """How many distinct texts have a vector of this model. Raises StoreError."""
+    with db.reader() as reader:
+        table = existing_table(reader, dim)
+        if table is None:
+            return 0
+        return int(reader.rows(f"SELECT count(*) FROM {table} WHERE fingerprint = ?", [fingerprint])[0][0])
 
 
 def backlinks(db: Database, path: str) -> tuple[Backlink, ...]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from mindnetd.core.records import Edge, Link, ResolvedLink
 from mindnetd.store.db import Database
-from mindnetd.store.records import StoredEdge, UnresolvedLink
+from mindnetd.store.records import EdgeCounts, StoredEdge, UnresolvedLink
 from mindnetd.store.sqltext import statements
 
 Direction = Literal["in", "out", "both"]
@@ -32,6 +32,14 @@ def edges_around(
     with db.reader() as reader:
         rows = reader.rows(sql, [list(ids), list(relations), list(relations), limit])
     return tuple(StoredEdge(Edge(*row[2:]), row[0], row[1]) for row in rows)
+
+
+def edge_counts(db: Database, hidden_ids: Sequence[str] = ()) -> EdgeCounts:
+    """Edges by relation and source, and distinct unresolved targets, without those that touch a note of `hidden_ids`."""
+    with db.reader() as reader:
+        rows = reader.rows(statements("read")["edge_counts"], [list(hidden_ids)])
+        missing = reader.rows(statements("read")["unresolved_count"], [list(hidden_ids)])[0][0]
+    return EdgeCounts({(relation, source): count for relation, source, count in rows}, missing)
 
 
 def unresolved(db: Database) -> tuple[UnresolvedLink, ...]:

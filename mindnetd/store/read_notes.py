@@ -75,6 +75,16 @@ def read_raw(db: Database, key: int) -> bytes:
     return bytes(rows[0][0])
 
 
+def stored_note(db: Database, key: int) -> tuple[str, bool, bytes]:
+    """Path, whether it is stale, and bytes of a note. Raises NotFound."""
+    with db.reader() as reader:
+        rows = reader.rows("SELECT path, stale, raw FROM notes WHERE key = ?", [key])
+    if not rows:
+        raise NotFound(f"no note with key {key}")
+    path, stale, raw = rows[0]
+    return path, stale, bytes(raw)
+
+
 def passage_hashes(db: Database, keys: Sequence[int]) -> dict[int, tuple[tuple[int, int, str], ...]]:
     """For each note key its passages as ``(owner key, idx, text hash hex)``; the title passage has idx -1."""
     sql = (

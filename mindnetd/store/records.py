@@ -283,6 +283,14 @@ class StoredEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class EdgeCounts:
+    """Edges by ``(relation, source)``, and how many distinct targets are not there."""
+
+    by_relation: Mapping[tuple[str, str], int]
+    unresolved: int
+
+
+@dataclass(frozen=True, slots=True)
 class UnresolvedLink:
     """A link whose target is not there."""
 

@@ -39,6 +39,16 @@ WHERE {where} AND (len(?::VARCHAR[]) = 0 OR relation IN (SELECT unnest(?::VARCHA
 ORDER BY src_id, relation, dst_id, id
 LIMIT ?
 
+-- name: edge_counts
+WITH hidden AS (SELECT unnest(?::VARCHAR[])::UUID AS id)
+SELECT relation, source, count(*) FROM edges
+WHERE src_id NOT IN (SELECT id FROM hidden) AND dst_id NOT IN (SELECT id FROM hidden)
+GROUP BY relation, source ORDER BY relation, source
+
+-- name: unresolved_count
+SELECT count(DISTINCT dst_id) FROM edges
+WHERE dst_kind = 'unresolved' AND src_id NOT IN (SELECT unnest(?::VARCHAR[])::UUID)
+
 -- name: unresolved
 SELECT l.owner, coalesce(n.path, c.path) AS path, l.kind, l.raw, l.target, l.heading, l.block, l.display, l.line,
        l.property, l.in_comment, l.relation
