@@ -15,7 +15,7 @@ from mindnetd.core.identity import sha256_text
 from mindnetd.core.overlap import head_of, tail_of
 from mindnetd.core.passages import Piece, cut_pieces, title_text
 from mindnetd.core.records import Chunk, Chunked, ParsedNote, Passage, Profile
-from mindnetd.core.tokens import TokenCounter, weigh
+from mindnetd.core.tokens import TokenCounter
 
 ANCHOR_RADIUS = 3
 """Certain cuts between chunks are at least this many lower bounds apart, so that what lies between them can be divided
@@ -38,7 +38,7 @@ def chunk_note(note: ParsedNote, profile: Profile, counter: TokenCounter, window
     """
     body = note.body
     pieces = cut_pieces(note, counter, window, profile.upper) if body.strip() else []
-    groups = list(_chunks(pieces, body, profile, counter))
+    groups = list(_chunks(pieces, profile))
     texts = [body[group[0].start : group[-1].end] for group in groups]
     tokens = counter.count(texts)
     lines = _LineNumbers(note)
@@ -98,11 +98,11 @@ def _title_passage(note: ParsedNote, counter: TokenCounter, window: int) -> Pass
 # --- grouping ---------------------------------------------------------------------------------------------------------
 
 
-def _chunks(pieces: Sequence[Piece], body: str, profile: Profile, counter: TokenCounter) -> Iterator[Sequence[Piece]]:
+def _chunks(pieces: Sequence[Piece], profile: Profile) -> Iterator[Sequence[Piece]]:
     """Group pieces into chunks: certain cuts first, then the cheapest division between them."""
     if not pieces:
         return
-    sizes = weigh(counter, [body[piece.start : piece.end] for piece in pieces])
+    sizes = [piece.raw for piece in pieces]
     ranks = [((7 - piece.level if piece.level else 0) << 32) + mix(piece.text) for piece in pieces[1:]]
     if sum(sizes) <= (profile.soft_upper or profile.upper):
         yield pieces

@@ -14,19 +14,24 @@ from mindnetd.core.clean import neutral
 from mindnetd.core.cuts import NEVER, balanced, groups_of, local_cuts
 from mindnetd.core.identity import nfc
 from mindnetd.core.records import ParsedNote
+from mindnetd.core.sections import Section, SectionReader
 from mindnetd.core.tokens import TokenCounter
-from mindnetd.core.units import RAW_PER_PASSAGE, Limits, Section, Unit, UnitReader, gap_ranks
+from mindnetd.core.units import Limits, Measure, Unit, gap_ranks
 
 RADIUS = 48
 """No two cuts are closer than this many tokens (but around a block that fills a window): the least size of a passage
 of a section that has so much text."""
+RAW_PER_PASSAGE = 440
+"""Tokens of raw text (markup, link targets and hidden spans too) that a passage covers at most: under each profile's
+upper bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A span of the body and the passage it makes: `text` is what is embedded, "" where nothing is visible.
 
-    `level` is the level of the heading that the piece starts with (0: none), `inside` whether it continues a block.
+    `raw` is the weight of the span as written. `level` is the level of the heading that the piece starts with
+    (0: none), `inside` whether it continues a block.
     """
 
     start: int
@@ -35,6 +40,7 @@ class Piece:
     level: int
     text: str
     tokens: int
+    raw: int
     inside: bool
 
 
@@ -43,10 +49,10 @@ def cut_pieces(note: ParsedNote, counter: TokenCounter, window: int, upper: int)
 
     No passage is over `window` - 2 tokens; no piece covers more than `upper` tokens of the body.
     """
-    reader = UnitReader(note, counter, Limits(window, min(RAW_PER_PASSAGE, upper)))
+    measure = Measure(note, counter, Limits(window, min(RAW_PER_PASSAGE, upper)))
     pieces: list[Piece] = []
-    for section in reader.sections():
-        pieces.extend(_Cutter(reader, counter, section).pieces())
+    for section in SectionReader(note, counter, measure).sections():
+        pieces.extend(_cut(section, measure))
     return pieces
 
 
@@ -63,62 +69,63 @@ def title_text(note: ParsedNote, counter: TokenCounter, window: int) -> tuple[st
     return " ".join(words), total
 
 
-class _Cutter:
-    """Cuts one section."""
+def _cut(section: Section, measure: Measure) -> Iterator[Piece]:
+    """Cut one section into pieces that tile it."""
+    units, limit = section.units, section.limit
+    if not units:
+        yield _piece(section, (), 0)
+        return
+    sizes = [unit.size for unit in units]
+    sizes[0] += section.lead_size
+    ranks = gap_ranks(units, limit, RADIUS)
+    for gap, after in enumerate(units[1:]):
+        if not after.text and sizes[gap] + after.size <= limit:
+            ranks[gap] = NEVER  # nothing to see: it goes with what is before it
+    number = 0
+    for first, last in groups_of(len(units), local_cuts(sizes, ranks, RADIUS)):
+        lead = section.lead_size if first == 0 else 0
+        for group in _fitting(units[first:last], lead, limit, measure):
+            yield _piece(section, group, number)
+            number += 1
 
-    def __init__(self, reader: UnitReader, counter: TokenCounter, section: Section) -> None:
-        self._reader = reader
-        self._counter = counter
-        self._section = section
 
-    def pieces(self) -> Iterator[Piece]:
-        """Yield the section's pieces in order; they tile it."""
-        section = self._section
-        if not section.units:
-            yield self._piece((), 0)
-            return
-        units = section.units
-        sizes = [unit.size for unit in units]
-        sizes[0] += section.lead_size
-        ranks = gap_ranks(units, section.limit, RADIUS)
-        for gap, after in enumerate(units[1:]):
-            if not after.text and sizes[gap] + after.size <= section.limit:
-                ranks[gap] = NEVER  # nothing to see: it goes with what is before it
-        number = 0
-        for first, last in groups_of(len(units), local_cuts(sizes, ranks, RADIUS)):
-            for group in self._fitting(units[first:last], section.lead_size if first == 0 else 0):
-                yield self._piece(group, number)
-                number += 1
+def _fitting(units: Sequence[Unit], lead: int, limit: int, measure: Measure) -> Iterator[Sequence[Unit]]:
+    """Divide a group over the limit evenly, blocks that are over it themselves at their sentences."""
+    if lead + sum(unit.size for unit in units) <= limit:
+        yield units
+        return
+    most = limit - lead
+    parts = [part for unit in units for part in ([unit] if unit.size <= most else measure.parts(unit, most))]
+    sizes = [part.size for part in parts]
+    sizes[0] += lead
+    for first, last in groups_of(len(parts), balanced(sizes, limit)):
+        yield parts[first:last]
 
-    def _fitting(self, units: Sequence[Unit], lead: int) -> Iterator[Sequence[Unit]]:
-        """Divide a group over the limit evenly, blocks that are over it themselves at their sentences."""
-        limit = self._section.limit
-        if lead + sum(unit.size for unit in units) <= limit:
-            yield units
-            return
-        parts = [part for unit in units for part in self._divided(unit, limit - lead)]
-        sizes = [part.size for part in parts]
-        sizes[0] += lead
-        for first, last in groups_of(len(parts), balanced(sizes, limit)):
-            yield parts[first:last]
 
-    def _divided(self, unit: Unit, limit: int) -> Sequence[Unit]:
-        return [unit] if unit.size <= limit else self._reader.parts(unit, limit)
+def _piece(section: Section, units: Sequence[Unit], number: int) -> Piece:
+    """Make piece `number` of the section; the first one begins with the section's headings.
 
-    def _piece(self, units: Sequence[Unit], number: int) -> Piece:
-        """Make piece `number` of the section; the first one begins with the section's headings."""
-        section = self._section
-        lines = [unit.text for unit in units if unit.text]
-        head = number == 0 and section.level > 0
-        if head:
-            lines = [*section.lead, *lines]
-        text = "\n".join([section.prefix, *lines] if section.prefix and (lines or head) else lines)
-        return Piece(
-            start=section.start if number == 0 else units[0].start,
-            end=units[-1].end if units else section.end,
-            path=section.path,
-            level=section.level if number == 0 else 0,
-            text=text,
-            tokens=self._counter.count((text,))[0],
-            inside=number > 0 and units[0].part,
-        )
+    Tokens add up: the parts of the text are joined by line ends.
+    """
+    head = number == 0
+    lines = [unit.text for unit in units if unit.text]
+    tokens = sum(unit.tokens for unit in units)
+    raw = sum(unit.raw for unit in units)
+    if head:
+        lines = [*section.lead, *lines]
+        tokens += section.lead_tokens
+        raw += section.lead_raw
+    shown = bool(lines) or (head and section.level > 0)
+    if shown and section.prefix:
+        lines = [section.prefix, *lines]
+        tokens += section.prefix_tokens
+    return Piece(
+        start=section.start if head else units[0].start,
+        end=units[-1].end if units else section.end,
+        path=section.path,
+        level=section.level if head else 0,
+        text="\n".join(lines) if shown else "",
+        tokens=tokens,
+        raw=raw,
+        inside=not head and units[0].part,
+    )

@@ -27,13 +27,8 @@ class TokenCounter(Protocol):
         ...
 
 
-def weigh(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
-    """Return the weight of each text: its tokens, but never less than its over-long words deserve by their length."""
-    return [
-        tokens if len(text) <= LONG_WORD else max(tokens, _long_words(text))
-        for text, tokens in zip(texts, counter.count(texts), strict=True)
-    ]
-
-
-def _long_words(text: str) -> int:
-    return sum(len(word) // CHARS_PER_TOKEN for word in _LONG.findall(text))
+def weight(text: str, tokens: int) -> int:
+    """Return what `text` of so many `tokens` weighs: never less than its over-long words deserve by their length."""
+    if len(text) <= LONG_WORD:
+        return tokens
+    return max(tokens, sum(len(word) // CHARS_PER_TOKEN for word in _LONG.findall(text)))
