@@ -110,6 +110,12 @@ def root_identity(root: Path) -> RootId:
     return st.st_dev, st.st_ino
 
 
+def root_is_empty(root: Path) -> bool:
+    """Whether the vault's folder has no entry at all, dot files included. Raises OSError."""
+    with os.scandir(root) as entries:
+        return next(entries, None) is None
+
+
 def look(root: Path, path: str, *, root_id: RootId | None = None) -> Look:
     """Look at vault path `path`: its stat, and whether anyone has it open for writing.
 

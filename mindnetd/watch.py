@@ -42,6 +42,7 @@ from mindnetd.vaultio import Unstable as Unstable
 from mindnetd.vaultio import look as look
 from mindnetd.vaultio import open_for_writing as open_for_writing
 from mindnetd.vaultio import read_stable as read_stable
+from mindnetd.vaultio import root_is_empty as root_is_empty
 from mindnetd.watch_checks import Canary, RootGuard
 
 FOLDER_DOUBT_S = 0.1
@@ -66,13 +67,13 @@ _log = logging.getLogger(__name__)
 class WatchOptions:
     """Seconds and minutes as in the configuration's ``watch``.
 
-    ``polling``: ``auto`` scans often where inotify is blind; ``always`` and ``never`` say so by hand (a broken
+    ``polling``: ``auto`` scans often where inotify is blind; ``on`` and ``off`` say so by hand (a broken
     inotify is made up for in any case). ``canary_dir``: a folder of ours outside the vault; None: no canary.
     """
 
     scan_s: float = 5.0
     reconcile_minutes: float = 10.0
-    polling: Literal["auto", "always", "never"] = "auto"
+    polling: Literal["auto", "on", "off"] = "auto"
     canary_dir: Path | None = None
     canary_s: float = 60.0
     queue_size: int = 8192
@@ -84,7 +85,8 @@ class WatcherStatus:
 
     ``kind`` ``scan``: it is the scans that find the changes (inotify helps beside them where it can); ``reason`` then
     says why. ``scan_period_s``: how often the daemon should scan. ``last_event``: Unix time. ``degraded``: a person
-    should know. ``root_id`` is for `look` and `read_stable`; None while the root is lost.
+    should know. ``root_id`` is for `look` and `read_stable`; None while the root is lost. ``root_empty``: it has no
+    entry at all, which with notes known is a lost vault and no deletion of all of them.
     """
 
     kind: Literal["inotify", "scan"]
@@ -98,6 +100,7 @@ class WatcherStatus:
     restarts: int = 0
     events: dict[str, int] = field(default_factory=dict)
     root_id: RootId | None = None
+    root_empty: bool = False
 
 
 class Watcher:
@@ -199,6 +202,7 @@ class Watcher:
             restarts=self._restarts,
             events=dict(self._events),
             root_id=root_id,
+            root_empty=self._guard.empty,
         )
 
     def _trouble(self) -> str | None:
@@ -206,8 +210,8 @@ class Watcher:
         return self._guard.error or self._arm_error or ("too few inotify watches for all folders" if short else None)
 
     def _choice(self) -> str | None:
-        if self._options.polling == "always":
-            return "polling: always"
+        if self._options.polling == "on":
+            return "polling: on"
         if self._options.polling == "auto" and self._blind:
             return f"changes on a {self._blind} file system can raise no event"
         return None
@@ -223,6 +227,8 @@ class Watcher:
         elif verdict == "back":
             _log.info("vault back", extra={"vault": str(self._root)})
             self._rearm("vault_back")
+        elif verdict in ("emptied", "filled"):
+            self._mailbox.alarm(f"vault_{verdict}")
 
     def _check_observer(self, now: float) -> None:
         observer = self._observer

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
-from mindnetd.vaultio import RootId, root_identity
+from mindnetd.vaultio import RootId, root_identity, root_is_empty
 
-RootVerdict = Literal["same", "lost", "still lost", "back"]
+RootVerdict = Literal["same", "lost", "still lost", "back", "emptied", "filled"]
 CANARY_PATIENCE_S = 10.0
 """How long the canary's own event may take before the watcher counts as deaf."""
 
@@ -22,23 +21,29 @@ class RootGuard:
         """Device and inode of the vault's folder; None while it is lost."""
         self.error: str | None = None
         """Why the vault cannot be used; None while it can."""
+        self.empty = False
+        """Whether it had no entry at all at the last check: where notes were, that is a vault missing, not deleted."""
         self._last: RootId | None = None
 
     def check(self) -> RootVerdict:
-        """Look now. ``back``: there is a usable root and it is not the one that was watched until now."""
+        """Look now. ``back``: there is a usable root and it is not the one that was watched until now.
+
+        ``emptied`` and ``filled``: the same root has lost its last entry, or has something in it again.
+        """
         was_lost = self.error is not None
         try:
             found = root_identity(self._root)
-            with os.scandir(self._root) as entries:
-                empty = next(entries, None) is None
+            empty = root_is_empty(self._root)
         except OSError as error:
             return self._lose(f"vault {self._root}: {error.strerror}")
         if empty and self._last is not None and (found != self._last or was_lost):
             return self._lose(f"vault {self._root}: empty, and not the folder it was (unmounted?)")
-        same = found == self.id
+        same, was_empty = found == self.id, self.empty
         self.id = self._last = found
-        self.error = None
-        return "same" if same else "back"
+        self.error, self.empty = None, empty
+        if not same:
+            return "back"
+        return "same" if empty == was_empty else "emptied" if empty else "filled"
 
     def _lose(self, error: str) -> RootVerdict:
         before, self.error, self.id = self.error, error, None

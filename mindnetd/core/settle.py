@@ -25,6 +25,8 @@ MarkKind = Literal["closed", "created", "moved", "deleted", "scan"]
 Verdict = Literal["ready", "wait"]
 ABSENT_QUIET_S = 0.3
 """How long an absence must hold beyond the quiet time before it is a deletion."""
+SHORTEST_PAUSE_S = 0.05
+"""The least that passes between two looks at the same file, whatever the quiet time: looking must not spin."""
 LONGEST_PAUSE_S = 1.0
 """The most that passes between two looks at a file that is still open for writing."""
 
@@ -47,7 +49,7 @@ class _Entry:
     """Start of the present run of saves: what ``max_wait_ms`` counts from."""
     due: float
     seen: FileStat | None = None
-    absent_since: float | None = None
+    absent_until: float | None = None
     held: bool = False
     pause: float = 0.0
 
@@ -63,6 +65,7 @@ class Settler:
     def configure(self, options: SettleOptions) -> None:
         """Take new times; what is already due stays due."""
         self._quiet = options.settle_ms / 1000
+        self._pause = max(self._quiet, SHORTEST_PAUSE_S)
         self._max_wait = max(options.max_wait_ms / 1000, self._quiet)
         self._unstable_max = max(options.unstable_max_s, self._quiet)
 
@@ -109,11 +112,12 @@ class Settler:
         entry = self._entries.get(path)
         if entry is None:
             return "ready"
-        pause = self._pause(entry, stat, open_for_write, now)
-        if pause is None or now - entry.dirty_since >= self._unstable_max:
+        pause = self._judge(entry, stat, open_for_write, now)
+        last = entry.dirty_since + self._unstable_max
+        if pause is None or now >= last:
             del self._entries[path]
             return "ready"
-        entry.due = min(now + pause, max(now, entry.dirty_since + self._unstable_max))
+        entry.due = min(now + pause, last)
         heapq.heappush(self._heap, (entry.due, path))
         return "wait"
 
@@ -130,30 +134,32 @@ class Settler:
         entry = self._entries.get(item[1])
         return entry is not None and entry.due == item[0]
 
-    def _pause(self, entry: _Entry, stat: FileStat | None, open_for_write: bool | None, now: float) -> float | None:
+    def _judge(self, entry: _Entry, stat: FileStat | None, open_for_write: bool | None, now: float) -> float | None:
         """How long to wait before the next look; None: not at all."""
         if stat is None:
             return self._absent(entry, now)
-        entry.absent_since = None
+        entry.absent_until = None
         same, entry.seen = entry.seen == stat, stat
         if open_for_write:
             entry.held = True
-            entry.pause = min(max(self._quiet, entry.pause * 1.5), LONGEST_PAUSE_S)
+            entry.pause = min(max(self._pause, entry.pause * 1.5), LONGEST_PAUSE_S)
             return entry.pause
         unsure = entry.kind == "scan" or stat.size == 0 or (entry.kind == "created" and open_for_write is None)
+        if stat.size == 0 and open_for_write is None:
+            # Nobody can say whether a writer has just emptied it, so the emptiness has to last.
+            same = same and now - entry.first >= self._max_wait
         if not unsure or same:
             return None
         # Saved again and again: past the cap it is read as it is (the reader still refuses a file that moves under
         # it). Not so an empty one: it is the first half of a save more often than a note without text.
         if stat.size and now - entry.first >= self._max_wait:
             return None
-        return self._quiet
+        return self._pause
 
     def _absent(self, entry: _Entry, now: float) -> float | None:
         entry.seen = None
         if entry.kind == "moved":
             return None
-        if entry.absent_since is None:
-            entry.absent_since = now
-            return ABSENT_QUIET_S
-        return None if now - entry.absent_since >= ABSENT_QUIET_S - 1e-6 else ABSENT_QUIET_S
+        if entry.absent_until is None:
+            entry.absent_until = now + ABSENT_QUIET_S
+        return entry.absent_until - now if now < entry.absent_until else None
