@@ -1,15 +1,13 @@
 """How long a request may still take, and whether anybody waits for its answer.
 
 One ``Deadline`` goes with a request from the socket to the last loop of the search. Long work calls ``check`` between
-its steps; work that blocks in the database registers an interrupt with ``on_cancel``.
+its steps.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from mindnetd.errors import Unavailable
 
@@ -21,9 +19,7 @@ class Deadline:
         self._clock = clock
         self._end = clock() + seconds
         self._seconds = seconds
-        self._lock = threading.Lock()
         self._cancelled = False
-        self._interrupts: list[Callable[[], None]] = []
 
     @property
     def remaining(self) -> float:
@@ -47,24 +43,5 @@ class Deadline:
         return Unavailable(f"no answer within {self._seconds:g} s; ask again or narrow the question", code="timeout")
 
     def cancel(self) -> None:
-        """Nobody waits: ``check`` raises from now on, and registered interrupts are called once."""
-        with self._lock:
-            if self._cancelled:
-                return
-            self._cancelled = True
-            interrupts, self._interrupts = self._interrupts, []
-            for interrupt in interrupts:  # under the lock: `on_cancel` ends only when no interrupt can still hit
-                interrupt()
-
-    @contextmanager
-    def on_cancel(self, interrupt: Callable[[], None]) -> Iterator[None]:
-        """While the block runs, ``cancel`` also calls ``interrupt`` (which must not block)."""
-        self.check()
-        with self._lock:
-            self._interrupts.append(interrupt)
-        try:
-            yield
-        finally:
-            with self._lock:
-                if interrupt in self._interrupts:
-                    self._interrupts.remove(interrupt)
+        """Nobody waits: ``check`` raises from now on."""
+        self._cancelled = True

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from mindnetd.core.records import NoteMeta
@@ -47,31 +48,35 @@ def tiers(meta: NoteMeta) -> Iterator[tuple[str, ...]]:
     yield tuple(fold(alias) for alias in meta.aliases)
 
 
+Notes = Sequence[NoteMeta | None]
+"""Notes by slot, as a snapshot has them; never changed once published."""
+
+
+def names_of(meta: NoteMeta | None) -> set[str]:
+    """Every spelling of every tier."""
+    return {name for names in tiers(meta) for name in names} if meta else set()
+
+
 class RefIndex:
     """All notes by everything they answer to; any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._notes: Mapping[int, NoteMeta] = {}
-        self._seen: dict[int, NoteMeta] = {}
-        self._keys: dict[str, int | tuple[int, ...]] = {}
+        self._notes: Notes = ()
+        self._slots: dict[str, int | tuple[int, ...]] = {}
 
-    def find(self, ref: str, notes: Mapping[int, NoteMeta], shows: Callable[[NoteMeta], bool]) -> NoteMeta:
-        """The one note of ``notes`` (by key) that ``ref`` means, among those that ``shows`` lets through.
-
-        Raises NotFound, or Conflict (``ambiguous``) with the candidates in its detail.
-        """
-        found = self.matches(ref, notes, shows)
+    def one(self, ref: str, found: list[NoteMeta]) -> NoteMeta:
+        """The only one of ``found`` (from ``matches``). Raises NotFound; Conflict (``ambiguous``) with candidates."""
         if not found:
-            raise NotFound(f"no note answers to {ref!r}; a reference is an id, path, file name, title or alias")
+            raise no_note(ref)
         if len(found) > 1:
             raise ambiguous(ref, found)
         return found[0]
 
-    def matches(self, ref: str, notes: Mapping[int, NoteMeta], shows: Callable[[NoteMeta], bool]) -> list[NoteMeta]:
+    def matches(self, ref: str, notes: Notes, shows: Callable[[NoteMeta], bool]) -> list[NoteMeta]:
         """All notes of the best tier in which any note matches, sorted by path."""
         wanted = fold(ref)
-        candidates = [notes[key] for key in self._look_up(wanted, notes)]
+        candidates = self._look_up(wanted, notes)
         best: list[NoteMeta] = []
         best_tier = 99
         for meta in candidates:
@@ -85,48 +90,53 @@ class RefIndex:
         exact = [meta for meta in best if meta.path == ref]  # two paths that differ in case or composition only
         return exact or sorted(best, key=lambda meta: meta.path)
 
-    def by_id(self, ids: set[str], notes: Mapping[int, NoteMeta]) -> dict[str, NoteMeta]:
+    def by_path(self, path: str, notes: Notes) -> NoteMeta | None:
+        """The note at this path, spelled as on disk; None where there is none."""
+        return next((meta for meta in self._look_up(fold(path), notes) if meta.path == path), None)
+
+    def by_id(self, ids: set[str], notes: Notes) -> dict[str, NoteMeta]:
         """The notes with these ids (UUIDs as they are in the metadata); unknown ones are left out."""
         found: dict[str, NoteMeta] = {}
         for wanted in ids:
-            for key in self._look_up(wanted, notes):
-                if notes[key].id == wanted:
-                    found[wanted] = notes[key]
+            for meta in self._look_up(wanted, notes):
+                if meta.id == wanted:
+                    found[wanted] = meta
         return found
 
-    def _look_up(self, wanted: str, notes: Mapping[int, NoteMeta]) -> tuple[int, ...]:
+    def _look_up(self, wanted: str, notes: Notes) -> list[NoteMeta]:
         with self._lock:
             if notes is not self._notes:
                 self._follow(notes)
-            keys = self._keys.get(wanted, ())
-        return (keys,) if isinstance(keys, int) else keys
+            slots = self._slots.get(wanted, ())
+        found = (notes[slot] for slot in ((slots,) if isinstance(slots, int) else slots))
+        return [meta for meta in found if meta is not None]
 
-    def _follow(self, notes: Mapping[int, NoteMeta]) -> None:
-        changed = [meta for key, meta in notes.items() if self._seen.get(key) is not meta]
-        gone = [meta for key, meta in self._seen.items() if key not in notes]
-        for meta in gone + [self._seen[meta.key] for meta in changed if meta.key in self._seen]:
-            for name in {name for names in tiers(meta) for name in names}:
-                self._drop(name, meta.key)
-        for meta in gone:
-            del self._seen[meta.key]
-        for meta in changed:
-            self._seen[meta.key] = meta
-            for name in {name for names in tiers(meta) for name in names}:
-                self._add(name, meta.key)
+    def _follow(self, notes: Notes) -> None:
+        for slot, (old, new) in enumerate(zip_longest(self._notes, notes)):
+            if old is not new:
+                for name in names_of(old):
+                    self._drop(name, slot)
+                for name in names_of(new):
+                    self._add(name, slot)
         self._notes = notes
 
-    def _add(self, name: str, key: int) -> None:
-        held = self._keys.get(name)
+    def _add(self, name: str, slot: int) -> None:
+        held = self._slots.get(name)
         if held is None:
-            self._keys[name] = key  # nearly all names belong to one note: no tuple for those
+            self._slots[name] = slot  # nearly all names belong to one note: no tuple for those
         else:
-            self._keys[name] = (*((held,) if isinstance(held, int) else held), key)
+            self._slots[name] = (*((held,) if isinstance(held, int) else held), slot)
 
-    def _drop(self, name: str, key: int) -> None:
-        held = self._keys.pop(name)
-        left = tuple(other for other in held if other != key) if isinstance(held, tuple) else ()
+    def _drop(self, name: str, slot: int) -> None:
+        held = self._slots.pop(name)
+        left = tuple(other for other in held if other != slot) if isinstance(held, tuple) else ()
         if left:
-            self._keys[name] = left[0] if len(left) == 1 else left
+            self._slots[name] = left[0] if len(left) == 1 else left
+
+
+def no_note(ref: str) -> NotFound:
+    """The error of a reference that no note answers to, or none that may be seen."""
+    return NotFound(f"no note answers to {ref!r}; a reference is an id, path, file name, title or alias")
 
 
 def ambiguous(ref: str, found: list[NoteMeta]) -> Conflict:

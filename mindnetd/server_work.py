@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
@@ -34,8 +34,9 @@ class Workers:
     async def run(self, request: Request, work: Callable[[Deadline], T], seconds: float) -> T:
         """The result of ``work(deadline)``.
 
-        Raises TooMany when ``limit`` requests are in work or wait, Unavailable (``timeout``) past the deadline. When the
-        client goes, or the server cancels the request, the deadline is cancelled and the work stops at its next check.
+        Raises TooMany when ``limit`` requests are in work or wait, Unavailable (``timeout``) past the deadline. When
+        the client goes, or the server cancels the request, the deadline is cancelled and the work stops at its next
+        check.
         """
         if self._busy >= self._limit:
             raise TooMany(f"{self._busy} requests are waiting already; try again in a moment")
@@ -54,7 +55,7 @@ class Workers:
             raise deadline.late()
         return running.result()
 
-    def _one_less(self, future: asyncio.Future[object]) -> None:
+    def _one_less(self, future: asyncio.Future[Any]) -> None:
         self._busy -= 1
         if not future.cancelled():
             future.exception()  # seen: nobody may be waiting for it any more
@@ -71,9 +72,10 @@ def _guarded(work: Callable[[Deadline], T], deadline: Deadline) -> T:
 
 async def _wait_watching(request: Request, running: asyncio.Future[T], deadline: Deadline) -> None:
     """Until the work ends, its client goes, or the deadline has passed."""
-    gone = asyncio.ensure_future(_gone(request))
+    gone = asyncio.create_task(_gone(request))
+    either: set[asyncio.Future[Any]] = {running, gone}
     try:
-        await asyncio.wait({running, gone}, timeout=deadline.remaining, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(either, timeout=deadline.remaining, return_when=asyncio.FIRST_COMPLETED)
     finally:
         gone.cancel()
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mindnetd.core.query import QuerySpec
 from mindnetd.core.records import FLAGS, Visibility
+from mindnetd.core.results import QueryResult
 from mindnetd.events import EventBus
 from mindnetd.jobs import Job, JobBook
 from mindnetd.metrics import Metrics
@@ -47,6 +49,18 @@ class Services(Protocol):
         """The vault's id, for ``X-Mindnet-Vault``."""
 
     @property
+    def id_prefix(self) -> str:
+        """The prefix of all ids."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the model whose vectors count; empty while there is none."""
+
+    @property
+    def dim(self) -> int:
+        """Numbers in such a vector; 0 while there is no model."""
+
+    @property
     def revision(self) -> int:
         """The revision that answers are made from now, for ``X-Mindnet-Revision``."""
 
@@ -78,15 +92,14 @@ class Services(Protocol):
     def metrics(self) -> Metrics:
         """The numbers behind ``GET /metrics``."""
 
-    @property
-    def backup_dir(self) -> Path:
-        """The one folder that a backup may be written to before it is streamed."""
-
     def status(self) -> Mapping[str, Any]:
         """The body of ``GET /status`` (``wire.StatusReply``)."""
 
-    def embedding_totals(self) -> Mapping[str, int]:
-        """``made_total`` and ``reused_total`` of ``GET /stats``."""
+    def log_query(self, spec: QuerySpec, result: QueryResult) -> None:
+        """Called after each answer; keeps a trace where ``privacy.query_log`` is on."""
+
+    def backup(self) -> Path:
+        """Write a consistent copy of the database to a new file and return it; the caller removes it."""
 
     def request_reindex(self, paths: Sequence[str], everything: bool) -> Job:
         """Read these files or folders again, or all of them. Raises BadRequest for a path outside the vault."""

@@ -1,4 +1,4 @@
-"""What one request may see: visibility levels and flags (law 9). Every list, count and graph goes through a ``View``."""
+"""What one request may see: visibility levels and flags (law 9). Every list, count and graph uses a ``View``."""
 
 from __future__ import annotations
 

@@ -361,6 +361,13 @@ class RunReply(Reply):
     run: dict[str, Any]
 
 
+class QueryLogReply(Reply):
+    """``GET /query-log``, newest first."""
+
+    query_log: list[dict[str, Any]]
+    next: str | None
+
+
 class JobReply(Reply):
     """A job: ``state`` is queued, running, done or failed; times are RFC 3339."""
 

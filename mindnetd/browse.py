@@ -1,0 +1,356 @@
+"""Reading what is in the index: notes, their links and problems. Everything shown passes a ``View`` first.
+
+Metadata comes from the resident snapshot, texts and links from the database; the snapshot is taken after the database
+was read, so that a note that has just been hidden is not shown by its older state.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import threading
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+from mindnetd.core.identity import unresolved_uuid
+from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink
+from mindnetd.errors import BadRequest
+from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.refs import Notes, RefIndex, file_name, fold, no_note
+from mindnetd.services import Services
+from mindnetd.store import read
+from mindnetd.store.records import Backlink, NoteDetail, StoredCanvas, StoredChunk
+from mindnetd.view import View
+
+Json = dict[str, Any]
+CANVAS = ".canvas"
+WORST_FIRST = (
+    "encoding",
+    "yaml_syntax",
+    "canvas_invalid_json",
+    "yaml_not_mapping",
+    "fm_unterminated",
+    "conflict_copy",
+    "yaml_duplicate_key",
+    "fm_not_at_start",
+    "link_unresolved",
+    "link_ambiguous",
+)
+"""Diagnostic codes that come before the others, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteQuery:
+    """``GET /notes``: path prefix, type and tag (parents match children), one page."""
+
+    prefix: str | None = None
+    type: str | None = None
+    tag: str | None = None
+    limit: int = 100
+    cursor: str | None = None
+
+
+class Browser:
+    """Answers the GET calls about notes; any thread."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self.refs = RefIndex()
+        self._sorted_lock = threading.Lock()
+        self._sorted: tuple[Notes, list[NoteMeta]] = ((), [])
+
+    # ------------------------------------------------------------------------------------------------------ finding
+
+    def snapshot(self) -> HotSnapshot:
+        """The newest resident state."""
+        return self._services.hot.snapshot()
+
+    def find(self, ref: str, view: View) -> NoteMeta | StoredCanvas:
+        """The note or canvas that a reference means, as far as ``view`` shows it.
+
+        Raises NotFound, Conflict (``ambiguous``).
+        """
+        notes = self.snapshot().notes
+        found = self.refs.matches(ref, notes, view.shows)
+        if not found:
+            canvas = self._canvas(ref)
+            if canvas is not None:
+                return canvas
+        return self.refs.one(ref, found)
+
+    def _canvas(self, ref: str) -> StoredCanvas | None:
+        wanted = fold(ref)
+        canvases = read.load_canvases(self._services.db)
+        by_path = [c for c in canvases if wanted in (c.id, fold(c.path))]
+        found = by_path or [
+            c for c in canvases if fold(file_name(c.path)).removesuffix(CANVAS) == wanted.removesuffix(CANVAS)
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def paths_of(self, refs: Sequence[str]) -> list[str]:
+        """For admin calls, which act on all notes: each reference as the note's path, anything else as it is."""
+        notes = self.snapshot().notes
+        paths = []
+        for ref in refs:
+            found = self.refs.matches(ref, notes, lambda _: True)
+            paths.append(self.refs.one(ref, found).path if found else ref)
+        return paths
+
+    # ------------------------------------------------------------------------------------------------------ the list
+
+    def notes(self, query: NoteQuery, view: View) -> Json:
+        """``GET /notes``. Raises BadRequest for a cursor that is none."""
+        after = _cursor_path(query.cursor)
+        prefix = unicodedata.normalize("NFC", query.prefix or "")
+        page: list[NoteMeta] = []
+        for meta in self._by_path():
+            if after is not None and meta.path <= after:
+                continue
+            if view.shows(meta) and _wanted(meta, query, prefix):
+                page.append(meta)
+                if len(page) > query.limit:
+                    break
+        more = len(page) > query.limit
+        page = page[: query.limit]
+        return {"notes": [_line(meta) for meta in page], "next": _path_cursor(page[-1].path) if more else None}
+
+    def _by_path(self) -> list[NoteMeta]:
+        notes = self.snapshot().notes
+        with self._sorted_lock:
+            if self._sorted[0] is not notes:
+                self._sorted = (notes, sorted((meta for meta in notes if meta is not None), key=attrgetter("path")))
+            return self._sorted[1]
+
+    # -------------------------------------------------------------------------------------------------------- a note
+
+    def note(self, ref: str, view: View) -> Json:
+        """``GET /notes/{ref}``."""
+        found = self.find(ref, view)
+        if isinstance(found, StoredCanvas):
+            return self._canvas_detail(found, view)
+        services = self._services
+        detail = read.note_detail(services.db, found.key, services.fingerprint, services.dim)
+        if not view.shows(detail.meta):
+            raise no_note(ref)
+        return self._detail(detail, view)
+
+    def _detail(self, detail: NoteDetail, view: View) -> Json:
+        snapshot = self.snapshot()
+        return {
+            "note": _full(detail.meta),
+            "links": self._links(detail.links, snapshot, view),
+            "backlinks": self._backlinks(detail.backlinks, snapshot, view),
+            "chunks": [_chunk(chunk) for chunk in detail.chunks],
+            "passages": detail.passages,
+            "embedded": detail.embedded,
+            "diagnostics": [_diagnostic(one) for one in detail.diagnostics],
+        }
+
+    def _canvas_detail(self, canvas: StoredCanvas, view: View) -> Json:
+        links, diagnostics = read.canvas_links(self._services.db, canvas.key)
+        snapshot = self.snapshot()
+        backlinks = read.backlinks(self._services.db, canvas.path)
+        return {
+            "note": _canvas_note(canvas),
+            "links": self._links(links, snapshot, view),
+            "backlinks": self._backlinks(backlinks, snapshot, view),
+            "chunks": [],
+            "passages": 0,
+            "embedded": 0,
+            "diagnostics": [_diagnostic(one) for one in diagnostics],
+        }
+
+    def _links(self, links: Sequence[ResolvedLink], snapshot: HotSnapshot, view: View) -> list[Json]:
+        shown = []
+        for one in links:
+            if one.link.kind != "url":
+                hidden = one.resolved is not None and not self.path_shown(one.resolved, snapshot, view)
+                shown.append(_link(one, None if hidden else one.resolved))
+        return shown
+
+    def path_shown(self, path: str, snapshot: HotSnapshot, view: View) -> bool:
+        """May a link show that it leads here? An attachment or an excluded note is no note, so not hidden."""
+        meta = self.refs.by_path(path, snapshot.notes)
+        return meta is None or view.shows(meta)
+
+    def _backlinks(self, backlinks: Sequence[Backlink], snapshot: HotSnapshot, view: View) -> list[Json]:
+        return [
+            {"path": one.path, "line": one.line, "relation": one.relation}
+            for one in backlinks
+            if owner_shown(one.owner, one.path, snapshot, view)
+        ]
+
+    # --------------------------------------------------------------------------------------------------- other lists
+
+    def unresolved(self, view: View, limit: int, cursor: str | None) -> Json:
+        """``GET /unresolved``: targets without a file, most wanted first."""
+        waiting = read.unresolved(self._services.db)
+        snapshot = self.snapshot()
+        items: dict[str, Json] = {}
+        for one in waiting:
+            if one.link.link.in_comment or not owner_shown(one.owner, one.path, snapshot, view):
+                continue
+            target = one.link.link.target
+            item_id = unresolved_uuid(self._services.id_prefix, target)
+            item = items.setdefault(item_id, {"id": item_id, "target": target, "count": 0, "sources": []})
+            item["count"] += 1
+            item["sources"].append({"path": one.path, "line": one.link.link.line, "relation": one.link.link.relation})
+        ordered = sorted(items.values(), key=lambda item: (-item["count"], item["target"]))
+        return paged("unresolved", ordered, limit, cursor)
+
+    def diagnostics(self, view: View, ref: str | None, limit: int, cursor: str | None) -> Json:
+        """``GET /diagnostics``, worst first; of one note where ``ref`` is given."""
+        keys = None if ref is None else [self.find(ref, view).key]
+        found = read.diagnostics(self._services.db, keys)
+        snapshot = self.snapshot()
+        shown = [
+            {"path": one.path, **_diagnostic(one.diagnostic)}
+            for one in found
+            if one.owner is None or owner_shown(one.owner, one.path, snapshot, view)
+        ]
+        shown.sort(key=lambda item: (_rank(item["code"]), item["path"], item["line"] or 0))
+        return paged("diagnostics", shown, limit, cursor)
+
+
+def owner_shown(key: int, path: str, snapshot: HotSnapshot, view: View) -> bool:
+    """May the note or canvas ``key`` be named? A note that the snapshot does not know yet may not."""
+    meta = snapshot.note(key)
+    return view.shows(meta) if meta is not None else path.lower().endswith(CANVAS)
+
+
+def paged(name: str, items: Sequence[Any], limit: int, cursor: str | None) -> Json:
+    """One page of a list that is made anew for each call; the cursor is the place to go on from."""
+    start = offset_of(cursor)
+    end = start + limit
+    return {name: list(items[start:end]), "next": str(end) if end < len(items) else None}
+
+
+def offset_of(cursor: str | None) -> int:
+    """The place that a cursor of ``paged`` stands for. Raises BadRequest."""
+    if cursor is None:
+        return 0
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
+        raise BadRequest(f"cursor: {cursor!r} is none of ours; take it from `next`")
+    return int(cursor)
+
+
+def _path_cursor(path: str) -> str:
+    return base64.urlsafe_b64encode(path.encode("utf-8", "surrogatepass")).decode()
+
+
+def _cursor_path(cursor: str | None) -> str | None:
+    if cursor is None:
+        return None
+    try:
+        return base64.b64decode(cursor.encode("ascii"), b"-_", validate=True).decode("utf-8", "surrogatepass")
+    except (binascii.Error, UnicodeError) as error:
+        raise BadRequest(f"cursor: {cursor!r} is none of ours; take it from `next`") from error
+
+
+def _wanted(meta: NoteMeta, query: NoteQuery, prefix: str) -> bool:
+    if prefix and not unicodedata.normalize("NFC", meta.path).startswith(prefix):
+        return False
+    if query.type is not None and fold(meta.type or "") != fold(query.type):
+        return False
+    if query.tag is None:
+        return True
+    tag = fold(query.tag.lstrip("#").rstrip("/"))
+    return any(have == tag or have.startswith(tag + "/") for have in map(fold, meta.tags))
+
+
+def _rank(code: str) -> int:
+    return WORST_FIRST.index(code) if code in WORST_FIRST else len(WORST_FIRST)
+
+
+def _line(meta: NoteMeta) -> Json:
+    return {
+        "id": meta.id,
+        "note_id": meta.note_id,
+        "path": meta.path,
+        "title": meta.title,
+        "type": meta.type,
+        "status": meta.status,
+        "modified": meta.modified,
+    }
+
+
+def _full(meta: NoteMeta) -> Json:
+    return {
+        **_line(meta),
+        "h1": meta.h1,
+        "aliases": meta.aliases,
+        "tags": meta.tags,
+        "visibility": meta.visibility,
+        "lang": meta.lang,
+        "created": meta.created,
+        "frontmatter": json.loads(meta.frontmatter_json or "{}"),
+        "hashes": {"body": meta.body_hash, "frontmatter": meta.frontmatter_hash, "full": meta.full_hash},
+        "hash_mode": meta.hash_mode,
+        "stale": meta.stale,
+        "flags": meta.flags,
+    }
+
+
+def _canvas_note(canvas: StoredCanvas) -> Json:
+    """A canvas in the shape of a note: what a canvas cannot have is null or empty."""
+    nothing: Mapping[str, Any] = dict.fromkeys(
+        ("note_id", "h1", "status", "created", "modified", "hashes", "hash_mode")
+    )
+    name = file_name(canvas.path)
+    return {
+        **nothing,
+        "id": canvas.id,
+        "path": canvas.path,
+        "title": name[: -len(CANVAS)],
+        "type": "canvas",
+        "aliases": [],
+        "tags": [],
+        "visibility": "internal",
+        "lang": "und",
+        "frontmatter": {},
+        "stale": False,
+        "flags": [],
+    }
+
+
+def _link(one: ResolvedLink, resolved: str | None) -> Json:
+    link = one.link
+    return {
+        "kind": link.kind,
+        "raw": link.raw,
+        "target": link.target,
+        "heading": link.heading,
+        "block": link.block,
+        "display": link.display,
+        "resolved": resolved,
+        "ambiguous": one.ambiguous,
+        "in_comment": link.in_comment,
+        "property": link.property,
+        "line": link.line,
+        "relation": link.relation,
+    }
+
+
+def _chunk(chunk: StoredChunk) -> Json:
+    text = chunk.text
+    return {
+        "id": text.id,
+        "idx": text.idx,
+        "section": text.section,
+        "start_line": text.start_line,
+        "end_line": text.end_line,
+        "tokens": chunk.tokens,
+        "text": text.text,
+        "window": text.overlap_left + text.text + text.overlap_right,
+        "profile": chunk.profile,
+        "start": chunk.start,
+        "end": chunk.end,
+    }
+
+
+def _diagnostic(one: Diagnostic) -> Json:
+    return {"code": one.code, "message": one.message, "line": one.line}

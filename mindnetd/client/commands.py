@@ -1,0 +1,154 @@
+"""The commands of ``mindnet``: one table, from which parser, help and shell completion are made."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+VISIBILITIES = ("public", "internal", "sensitive")
+FLAGS = ("draft", "needs_review", "private_journal")
+
+
+class Opt(NamedTuple):
+    """An option. Without ``metavar`` it is a switch."""
+
+    flags: tuple[str, ...]
+    help: str
+    metavar: str | None = None
+    many: bool = False
+    integer: bool = False
+    choices: tuple[str, ...] = ()
+    files: bool = False
+
+
+class Arg(NamedTuple):
+    """A positional argument; ``many`` takes all words that follow and joins them with spaces."""
+
+    name: str
+    help: str
+    optional: bool = False
+    many: bool = False
+    choices: tuple[str, ...] = ()
+    files: bool = False
+
+
+class Command(NamedTuple):
+    """A command; ``module`` has a function ``run_<name>(call)`` that returns the exit code."""
+
+    name: str
+    help: str
+    module: str
+    args: tuple[Arg, ...] = ()
+    opts: tuple[Opt, ...] = ()
+
+
+COMMON = (
+    Opt(("--socket",), "the daemon's socket (default: $MINDNETD_SOCKET, else the one there is)", "PATH", files=True),
+    Opt(("--vault",), "the daemon's name, where several run", "NAME"),
+    Opt(("--json",), "print the API's reply as it is"),
+    Opt(("--color",), "colours", "WHEN", choices=("auto", "always", "never")),
+)
+SEEN = (
+    Opt(("--visibility",), "level to show (repeatable; default public and internal)", "V", True, choices=VISIBILITIES),
+    Opt(("--include-flag",), "show notes with this flag too (repeatable)", "F", True, choices=FLAGS),
+)
+FILTERS = (
+    Opt(("-k", "--top-k"), "how many results (default 10)", "N", integer=True),
+    Opt(("--mode",), "how to answer (default auto)", "MODE", choices=("auto", "local", "global", "drift")),
+    Opt(("--type",), "only notes of this type (repeatable)", "T", True),
+    Opt(("--tag",), "only notes with this tag or one below it (repeatable)", "T", True),
+    Opt(("--path",), "only notes whose path matches (repeatable)", "GLOB", True),
+    Opt(("--status",), "only notes of this status (repeatable)", "S", True),
+    Opt(("--lang",), "only notes in this language", "L"),
+    Opt(("--since",), "modified on this day or later (YYYY-MM-DD or RFC 3339)", "D"),
+    Opt(("--until",), "modified on this day or earlier", "D"),
+    *SEEN,
+    Opt(("--hops",), "how far to walk along links (default 1)", "N", integer=True),
+    Opt(("--explain",), "show the terms of each score"),
+    Opt(("--no-dense",), "words only, no vectors"),
+)
+LIMIT = Opt(("-n", "--limit"), "how many", "N", integer=True)
+RELATION = Opt(("--relation",), "only edges of this relation", "R")
+DEPTH = Opt(("--depth",), "how many steps from the note, 1 to 4 (default 2)", "N", integer=True)
+FORMAT = Opt(("--format",), "tree, json, mermaid, dot or html", "F", choices=("tree", "json", "mermaid", "dot", "html"))
+WAIT = Opt(("--wait",), "show progress until it is done")
+NOTE = Arg("note", "id, path, title or alias")
+
+COMMANDS = (
+    Command("query", "ask the vault", "ask", (Arg("text", "the question", many=True),), FILTERS),
+    Command(
+        "note",
+        "one note: metadata, links, backlinks, problems",
+        "browse",
+        (NOTE,),
+        (Opt(("--chunks",), "its chunks too"), *SEEN),
+    ),
+    Command(
+        "notes",
+        "list the notes",
+        "browse",
+        (),
+        (
+            Opt(("--prefix",), "only paths that begin so", "P"),
+            Opt(("--type",), "only this type", "T"),
+            Opt(("--tag",), "only this tag or one below it", "T"),
+            LIMIT,
+            *SEEN,
+        ),
+    ),
+    Command(
+        "neighbors",
+        "what a note links to and is linked from",
+        "graph",
+        (NOTE,),
+        (
+            Opt(("--kind",), "only edges of this relation", "K"),
+            Opt(("--direction",), "in, out or both", "D", choices=("in", "out", "both")),
+            *SEEN,
+        ),
+    ),
+    Command(
+        "expand",
+        "the notes around a note",
+        "graph",
+        (NOTE,),
+        (
+            Opt(("--hops",), "how many steps, 1 to 4 (default 2)", "N", integer=True),
+            RELATION,
+            LIMIT,
+            *SEEN,
+        ),
+    ),
+    Command("subgraph", "the graph around a note", "graph", (NOTE,), (DEPTH, RELATION, FORMAT, LIMIT, *SEEN)),
+    Command("unresolved", "link targets that no note answers to", "browse", (), (LIMIT, *SEEN)),
+    Command("diagnostics", "what is wrong in the notes", "browse", (NOTE._replace(optional=True),), (LIMIT, *SEEN)),
+    Command("status", "what the daemon does", "state", (), (Opt(("--follow",), "again each second"),)),
+    Command("stats", "counts", "state", (), SEEN),
+    Command("runs", "import runs", "state", (Arg("run", "one run's id", optional=True),), (LIMIT,)),
+    Command("events", "what happens, a line per event", "state", (), SEEN),
+    Command(
+        "reindex",
+        "read notes again",
+        "admin",
+        (NOTE._replace(optional=True),),
+        (
+            Opt(("--all",), "all of them"),
+            WAIT,
+        ),
+    ),
+    Command("reconcile", "compare the vault with the index now", "admin", (), (WAIT,)),
+    Command("resolve", "resolve all links again", "admin", (), (WAIT,)),
+    Command(
+        "verify",
+        "check the index against the vault",
+        "admin",
+        (),
+        (Opt(("--hashes",), "list the three hashes of every note"),),
+    ),
+    Command("backup", "write a consistent copy of the database", "admin", (Arg("file", "target", files=True),)),
+    Command(
+        "completion",
+        "print the completion script of a shell",
+        "completion",
+        (Arg("shell", "bash, zsh or fish", choices=("bash", "zsh", "fish")),),
+    ),
+)

@@ -1,0 +1,122 @@
+"""The HTTP server on the Unix socket: the routes of ``api.md`` put together, and the life of the server.
+
+Not for: finding answers (``search``, ``browse``), what a reply looks like (``wire``), who may connect
+(``server_socket``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.routing import BaseRoute
+from starlette.types import Receive, Scope, Send
+
+from mindnetd.server_browse import add_browse_routes, add_graph_routes, add_later_routes
+from mindnetd.server_guard import Guard, add_error_handlers
+from mindnetd.server_kit import Kit, make_kit
+from mindnetd.server_query import add_query_routes
+from mindnetd.server_socket import BACKLOG, BoundSocket
+from mindnetd.server_state import add_admin_routes, add_state_routes
+from mindnetd.services import Services
+
+API_VERSION = "1"
+KEEP_ALIVE_S = 75
+DRAIN_S = 5
+"""How long requests in work may take to finish when the daemon stops."""
+
+
+class App:
+    """The ASGI application: ``api`` behind its guard. ``close`` ends its streams and threads."""
+
+    def __init__(self, api: FastAPI, guard: Guard, kit: Kit) -> None:
+        self.api = api
+        self._guard = guard
+        self._kit = kit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        await self._guard(scope, receive, send)
+
+    def end_streams(self) -> None:
+        """The daemon stops: readers of ``/events`` are let go."""
+        self._kit.services.events.close()
+
+    def close(self) -> None:
+        """Release the worker threads."""
+        self._kit.workers.close()
+        self._kit.quick.close()
+
+
+def build_app(services: Services) -> App:
+    """The application over ``services``. Call it inside the event loop that will serve it."""
+    api = FastAPI(title="mindnetd", version=API_VERSION, docs_url=None, redoc_url=None, redirect_slashes=False)
+    kit = api.state.kit = make_kit(services)
+    add_query_routes(api, kit)
+    add_browse_routes(api, kit)
+    add_graph_routes(api, kit)
+    add_state_routes(api, kit)
+    add_admin_routes(api, kit)
+    add_later_routes(api)
+    add_error_handlers(api)
+    services.metrics.add_routes(_paths(api.routes))
+    return App(api, Guard(api, services), kit)
+
+
+def _paths(routes: list[BaseRoute]) -> Iterator[str]:
+    for route in routes:
+        if getattr(route, "include_in_schema", False):
+            yield route.path  # type: ignore[attr-defined]  # every route that has a schema has a path
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its signal handlers (the daemon owns those), its clock ticks and its own idea of when to stop."""
+
+    def __init__(self, config: uvicorn.Config, app: App, ready: Callable[[], None], stop: asyncio.Event) -> None:
+        super().__init__(config)
+        self._app = app
+        self._ready = ready
+        self._stop = stop
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    async def main_loop(self) -> None:
+        await self._stop.wait()
+        self._app.end_streams()
+
+
+async def serve(app: App, bound: BoundSocket, *, ready: Callable[[], None], stop: asyncio.Event) -> None:
+    """Serve on ``bound`` until ``stop`` is set; ``ready`` is called once requests are answered.
+
+    Then no new connections, requests in work get ``DRAIN_S`` to finish, and the socket file is removed.
+    """
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=DRAIN_S,
+        backlog=BACKLOG,
+    )
+    try:
+        await _Server(config, app, ready, stop).serve([bound.sock])
+    finally:
+        bound.close()
+        app.close()
