@@ -120,7 +120,7 @@ def drop_in(config: Config, env: Mapping[str, str]) -> str:
         "# written by `mindnetd service install`; written anew by the next one",
         "[Service]",
         "ExecStart=",
-        f"ExecStart={_escape(*_program(), 'run', '--config', str(config.file), '--name', config.name)}",
+        f"ExecStart={_command_line(*_program(), 'run', '--config', str(config.file), '--name', config.name)}",
         "ReadWritePaths=",
         *(f"ReadWritePaths={_escape(str(path))}" for path in dict.fromkeys(writable)),
         f"ReadOnlyPaths={_escape(str(config.vault.resolve()))}",
@@ -139,13 +139,15 @@ def _program() -> list[str]:
     return [sys.executable, "-m", "mindnetd.cli"]
 
 
-def _escape(*words: str) -> str:
-    """Words of a unit file: quoted, specifiers and variables taken literally."""
-    quoted = []
-    for word in words:
-        text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-        quoted.append(text if all(c.isalnum() or c in "/._-=:@+" for c in text) else f'"{text}"')
-    return " ".join(quoted)
+def _escape(word: str) -> str:
+    """A word of a unit file, in quotes where needed, specifiers taken literally."""
+    text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return text if all(c.isalnum() or c in "/._-=:@+" for c in text) else f'"{text}"'
+
+
+def _command_line(*words: str) -> str:
+    """A command of a unit file; only there a dollar sign is something special."""
+    return " ".join(_escape(word).replace("$", "$$") for word in words)
 
 
 def _unit_folder(env: Mapping[str, str]) -> Path:
