@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mindnetd import config_read as read
 from mindnetd.config_read import Problem
+from mindnetd.core.rank import RetrievalSettings
 from mindnetd.errors import ConfigError
 
 SECTIONS = ("retrieval", "time_decay")
@@ -18,6 +20,11 @@ CASTS: Mapping[str, read.Cast] = {
     "retrieval.fusion": read.choice("weighted", "rrf"),
     "retrieval.k_l": read.whole(1, 100_000),
     "retrieval.k_v": read.whole(1, 100_000),
+    "retrieval.rrf_k": read.whole(1, 100_000),
+    "retrieval.title_weight": read.number(0, 100),
+    "retrieval.diversity": read.number(0, 1),
+    "retrieval.dense_languages": read.words(),
+    "retrieval.foreign_dense_share": read.number(0, 1),
     "retrieval.top_k": read.whole(1, 1000),
     "retrieval.hops": read.whole(0, 4),
     "time_decay.lambda": read.number(0, 100),
@@ -44,6 +51,18 @@ def load_retrieval(file: Path, *, required: bool, home: Path) -> dict[str, Any]:
             values[key] = CASTS[key](given)
         except ValueError as error:
             problems.append(Problem(given.where, f"{key} {error}"))
+    if not problems and values.get("retrieval.alpha") == values.get("retrieval.beta") == 0:
+        problems.append(
+            Problem(found["retrieval.alpha"].where, "alpha and beta are both 0; nothing would rank the hits")
+        )
     if problems:
         raise ConfigError(str(problems[0]), detail={"problems": [str(p) for p in problems]})
     return values
+
+
+def retrieval_settings(values: Mapping[str, Any], exclude_flags: Sequence[str]) -> RetrievalSettings:
+    """The settings of the search: the file's values over the defaults. Keys that no term uses yet have no effect."""
+    known = {item.name for item in dataclasses.fields(RetrievalSettings)}
+    given = {key.removeprefix("retrieval."): value for key, value in values.items()}
+    own = {key: value for key, value in given.items() if key in known}
+    return RetrievalSettings(**own | {"exclude_flags": tuple(exclude_flags)})

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from mindnetd.config import KEYS, VARIABLES, Config, differences, find_config, load_config, value_of
 from mindnetd.config_init import fill_template, write_config
 from mindnetd.config_read import nearest, plain, whole
-from mindnetd.config_retrieval import load_retrieval
+from mindnetd.config_retrieval import load_retrieval, retrieval_settings
 from mindnetd.config_show import show
+from mindnetd.core.rank import RetrievalSettings
 from mindnetd.errors import ConfigError, VaultError
 from mindnetd.places import places, slug
 from mindnetd.share import shared_file
@@ -308,6 +309,7 @@ def test_retrieval_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("retrieval: {alpha: 0, beta: 0}\n", ":1: alpha and beta are both 0"),
         ("version: 2\n", ":1: version expects a whole number from 1 to 1"),
         ("retrieval: {alfa: 1}\n", ":1: unknown key retrieval.alfa; did you mean retrieval.alpha?"),
         ("relation_weights:\n  references: much\n", ":1: relation_weights references (line 2) expects a number"),
@@ -319,3 +321,10 @@ def test_retrieval_file_errors(tmp_path: Path, text: str, expected: str) -> None
     with pytest.raises(ConfigError) as caught:
         load_retrieval(file, required=True, home=tmp_path)
     assert str(caught.value).startswith(f"{file}{expected}")
+
+
+def test_shipped_retrieval_file_is_the_defaults(tmp_path: Path) -> None:
+    """The retrieval.yaml that ships says what the code does without it."""
+    values = load_retrieval(shared_file("config", "retrieval.yaml"), required=True, home=tmp_path)
+    assert retrieval_settings(values, RetrievalSettings().exclude_flags) == RetrievalSettings()
+    assert retrieval_settings({"retrieval.alpha": 0.6}, ("x",)) == RetrievalSettings(alpha=0.6, exclude_flags=("x",))
