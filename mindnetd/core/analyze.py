@@ -225,11 +225,10 @@ def _word(word: str, lang: str) -> Slots:
     if _PAIRED.search(word):
         return _scripts(word, lang)
     is_stop = word in STOP_WORDS.get(lang, STOP_WORDS["en"])
-    alternatives = [_fold(_stem(word, lang))]
-    written_out = word.translate(_WRITTEN_OUT)
-    if written_out != word:
-        alternatives.append(_fold(_stem(written_out, lang)))
-    return Slots((tuple(dict.fromkeys(a[:MAX_TERM] for a in alternatives)),), (), 0 if is_stop else 1, is_stop)
+    # as written, without marks, written out: stemmers know only some of these, readers type any of them
+    spellings = dict.fromkeys((word, _fold(word), _fold(word.translate(_WRITTEN_OUT))))
+    alternatives = dict.fromkeys(_fold(_stem(spelling, lang))[:MAX_TERM] for spelling in spellings)
+    return Slots((tuple(alternatives),), (), 0 if is_stop else 1, is_stop)
 
 
 def _scripts(word: str, lang: str) -> Slots:
