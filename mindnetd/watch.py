@@ -269,7 +269,7 @@ class Watcher:
         self._blind = blind_file_system(self._root)
         root = os.path.realpath(self._root)
         try:
-            observer = VaultObserver(root, self._wanted, self._mailbox.alarm)
+            observer = VaultObserver(root, self._wanted, self._alarm)
             take = partial(self._take, root.rstrip("/") + "/")
             observer.schedule(Handler(take, self._mailbox.alarm), root, recursive=True, event_filter=EVENTS)
             if self._canary.prepare():
@@ -281,6 +281,11 @@ class Watcher:
             _log.warning("inotify refused", extra={"error": self._arm_error})
             return
         self._observer = observer
+
+    def _alarm(self, reason: str) -> None:
+        """Called by any thread of the observer, and while arming by ours."""
+        self._limited = self._limited or reason == "limit"
+        self._mailbox.alarm(reason)
 
     def _disarm(self) -> None:
         observer, self._observer = self._observer, None
@@ -381,7 +386,6 @@ class Watcher:
                 with self._lock:
                     self._check_root()
             case "limit":
-                self._limited = True
                 return "watches"
             case "overflow":
                 self._overflows += 1
