@@ -23,10 +23,12 @@ from tokenizers import Tokenizer  # after the variable is set
 PINNED_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 """SHA-256 of the shipped ``tokenizer.json``."""
 
-_CACHED_WORDS = 1 << 16
+_CACHED_WORDS = 1 << 17
 _CACHED_LENGTH = 48
 # Python splits at these, while the tokenizer drops them and joins what stood around them.
 _DROPPED = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x1f\x85"))
+_ODD = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
+_PART = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9]")
 # Long texts are encoded in pieces that end before white space, to bound the memory of one call.
 _PIECE = re.compile(r"(?s:.){1,8192}(?=[ \n]|\Z)|(?s:.){1,8192}")
 
@@ -68,12 +70,12 @@ class PinnedCounter:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each of `texts`, in order."""
-        split = [text.translate(_DROPPED).split() for text in texts]
+        split = [(text.translate(_DROPPED) if _ODD.search(text) else text).split() for text in texts]
         known = self._words
         extra = self._learn({word for words in split for word in words if word not in known})
         if not extra:
             return [sum(map(known.__getitem__, words)) for words in split]
-        return [sum(extra[word] if word in extra else known[word] for word in words) for words in split]
+        return [sum([extra[word] if word in extra else known[word] for word in words]) for words in split]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the code-point span of each token of `text`, in order (for cuts inside a long block)."""
@@ -86,15 +88,26 @@ class PinnedCounter:
         return spans
 
     def _learn(self, new: set[str]) -> dict[str, int]:
-        """Count unseen words; keep the short ones for later, and return all of them for this call."""
-        if not new:
-            return {}
-        ordered = list(new)
-        counts = dict(zip(ordered, map(len, self._encode(ordered)), strict=True))
-        if len(self._words) < _CACHED_WORDS:
-            # A full cache stays as it is: the first 65,536 words of a vault are its frequent ones.
-            self._words.update((word, n) for word, n in counts.items() if len(word) <= _CACHED_LENGTH)
+        """Count unseen words; keep the short ones for later, and return all of them for this call.
+
+        The tokenizer also cuts at every ASCII punctuation character and makes one token of each, so a URL or a path,
+        rarely seen twice, is counted by its parts, which are.
+        """
+        known = self._words
+        parts = {word: _PART.findall(word) for word in new if word.isascii() and word.isprintable()}
+        counts = self._count_whole({part for found in parts.values() for part in found if part not in known})
+        counts.update(self._count_whole(new.difference(parts)))
+        for word, found in parts.items():
+            counts[word] = sum([counts[part] if part in counts else known[part] for part in found])
+        if len(known) < _CACHED_WORDS:
+            # A full cache stays as it is: the first words of a vault are its frequent ones.
+            known.update((word, n) for word, n in counts.items() if len(word) <= _CACHED_LENGTH)
         return counts
+
+    def _count_whole(self, words: set[str]) -> dict[str, int]:
+        """Count words with the tokenizer, one by one."""
+        ordered = list(words)
+        return dict(zip(ordered, map(len, self._encode(ordered)), strict=True))
 
     def _encode(self, words: list[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(words, add_special_tokens=False)]
