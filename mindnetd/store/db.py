@@ -181,6 +181,15 @@ class Database:
         finally:
             self._give_cursor(cursor, sound)
 
+    @contextmanager
+    def working_cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor without a transaction, counted as a reader: for a copy of the whole file."""
+        cursor = self._take_cursor()
+        try:
+            yield cursor
+        finally:
+            self._give_cursor(cursor, sound=False)
+
     def _take_cursor(self) -> duckdb.DuckDBPyConnection:
         with self._gate:
             if not self._gate.wait_for(lambda: not self._shut, timeout=5):
@@ -226,6 +235,12 @@ class Database:
                 raise
             self.revision += 1
             self._save_mark()
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """No commit of another thread between what the body does."""
+        with self._write_lock:
+            yield
 
     @contextmanager
     def unrevised(self) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -35,7 +35,7 @@ def edges_around(
 
 
 def edge_counts(db: Database, hidden_ids: Sequence[str] = ()) -> EdgeCounts:
-    """Edges by relation and source, and distinct unresolved targets, without those that touch a note of `hidden_ids`."""
+    """Edges by relation and source, and distinct unresolved targets, without what touches a note of `hidden_ids`."""
     with db.reader() as reader:
         rows = reader.rows(statements("read")["edge_counts"], [list(hidden_ids)])
         missing = reader.rows(statements("read")["unresolved_count"], [list(hidden_ids)])[0][0]

@@ -1,0 +1,128 @@
+"""Keeping the file small and safe: copies, compaction, garbage, purge. Writer thread, except ``backup``.
+
+DuckDB gives no space back: deleted rows stay in the file, and their text with them, until the file is copied
+(libraries.md 2.25). A compaction copies into a fresh file beside the database and swaps it in between two revisions;
+readers go on during the copy and wait only for the swap.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import duckdb
+
+from mindnetd.errors import StoreError
+from mindnetd.store.db import Database, wal_of
+from mindnetd.store.faults import store_error
+from mindnetd.store.sqltext import statements
+from mindnetd.store.write_vectors import TABLES, vector_tables
+
+GROWTH = 1.5
+"""A file that has grown past this many times its last compacted size is compacted."""
+
+FLOOR_BYTES = 4 << 20
+"""A file smaller than this is left alone."""
+
+
+def backup(db: Database, to: Path) -> None:
+    """Write a consistent copy of one revision to `to`, a new file inside the allowed folder. Any thread.
+
+    Raises StoreError; nothing is left at `to` then.
+    """
+    try:
+        with db.working_cursor() as cursor:
+            _copy(cursor, to)
+    except duckdb.Error as error:
+        _remove(to)
+        raise store_error(to, error) from error
+
+
+def _copy(cursor: duckdb.DuckDBPyConnection, to: Path) -> None:
+    """COPY FROM DATABASE reads one snapshot and takes indexes, views and types along."""
+    source = cursor.execute("SELECT current_database()").fetchall()[0][0]
+    place = str(to.resolve()).replace("'", "''")
+    cursor.execute(f"ATTACH '{place}' AS copied")
+    try:
+        cursor.execute(f'COPY FROM DATABASE "{source}" TO copied')
+        cursor.execute("CHECKPOINT copied")
+    finally:
+        cursor.execute("DETACH copied")
+    with to.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    wal_of(path).unlink(missing_ok=True)
+
+
+def compact_if_needed(db: Database) -> bool:
+    """Compact a file that has grown too much since the last time; say whether it was done. Raises StoreError."""
+    with db.reader() as reader:
+        found = reader.rows("SELECT value FROM meta WHERE key = 'compacted_bytes'")
+    last = int(found[0][0]) if found else 0
+    if not _too_big(db.size_bytes(), last):
+        return False
+    db.checkpoint()  # the log may hold most of it, and it goes without a copy
+    if not _too_big(db.size_bytes(), last):
+        return False
+    compact(db)
+    return True
+
+
+def _too_big(size: int, last: int) -> bool:
+    return size > max(last * GROWTH, FLOOR_BYTES)
+
+
+def compact(db: Database) -> None:
+    """Copy the file into a fresh one and put that in its place. Raises StoreError; the old file stays then."""
+    fresh = db.options.allowed_dir / f"{db.path.stem}.compact.duckdb"
+    _remove(fresh)
+    with db.exclusive():
+        try:
+            with db.working_cursor() as cursor:
+                _copy(cursor, fresh)
+        except duckdb.Error as error:
+            _remove(fresh)
+            raise store_error(db.path, error) from error
+        with db.swapped():
+            if wal_of(db.path).exists():  # it would be replayed into a file it does not belong to
+                raise StoreError(f"{db.path}: the log could not be emptied, so the file was not compacted", code="busy")
+            fresh.replace(db.path)
+            _sync_folder(db.path.parent)
+        with db.unrevised() as con:
+            con.execute("DELETE FROM meta WHERE key = 'compacted_bytes'")
+            con.execute("INSERT INTO meta VALUES ('compacted_bytes', ?)", [str(db.path.stat().st_size)])
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def collect_garbage(db: Database, now: datetime, days: float) -> int:
+    """Delete vectors that no passage has needed for `days`, and terms without postings; return how many vectors.
+
+    A vector found unused for the first time is marked with `now` (UTC, without zone) and kept, so that a text that
+    comes back within `days` is not embedded again.
+    """
+    before = now - timedelta(days=days)
+    deleted = 0
+    with db.unrevised() as con:
+        for table, _ in vector_tables(con.execute(TABLES).fetchall()):
+            con.execute(statements("upkeep")["mark_used"].format(table=table))
+            con.execute(statements("upkeep")["mark_unused"].format(table=table), [now])
+            deleted += con.execute(f"DELETE FROM {table} WHERE unused_since <= ?", [before]).fetchall()[0][0]
+        con.execute(statements("upkeep")["delete_unused_terms"])
+    return deleted
+
+
+def purge(db: Database, now: datetime) -> None:
+    """Make sure that nothing of what was removed is left in the file: garbage of any age goes, then a compaction."""
+    collect_garbage(db, now, 0)
+    compact(db)
