@@ -11,7 +11,7 @@ _BOM = b"\xef\xbb\xbf"
 _OPEN = re.compile(rb"---[ \t]*(?:\r\n|\n|\r)")
 # The opener's own line end is searched too, so that "---\n---" is an empty block.
 _CLOSE = re.compile(rb"(?:\r\n|\n|\r)---[ \t]*(?:\r\n|\n|\r|\Z)")
-_LATE = re.compile(rb"\s+---[ \t]*[\r\n]+[^\s:#][^:\r\n]*:[ \t\r\n]")
+_LATE = re.compile(rb"\s++---[ \t]*[\r\n]+[^\s:#][^:\r\n]*:[ \t\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,7 @@ def split_note(raw: bytes) -> Source:
             block_bytes, body_at = raw[opener.end() : max(closer.start(), opener.end())], closer.end()
     elif raw[start : start + 1].isspace() and (late := _LATE.match(raw, start)) and _CLOSE.search(raw, late.end() - 1):
         found.append(_late_block(raw, start))
-    head = raw[:body_at]
-    body_line = 1 + len(split_lines(head.decode("latin-1"))) - 1 if body_at > start else 1
+    body_line = 1 if block_bytes is None else _count_lines(raw[:body_at]) + 1
     block = None if block_bytes is None else _decode(block_bytes, 2, found)
     body = _decode(raw[body_at:], body_line, found)
     return Source(block, block_bytes or b"", body, raw[body_at:], body_line, tuple(found))
@@ -65,6 +64,12 @@ def split_lines(text: str) -> list[str]:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.split("\n")
+
+
+def _count_lines(raw: bytes) -> int:
+    """Lines in `raw`; one without a line end counts."""
+    lines = split_lines(raw.decode("latin-1"))
+    return len(lines) - (not lines[-1])
 
 
 def _decode(raw: bytes, first_line: int, found: list[Diagnostic]) -> str:

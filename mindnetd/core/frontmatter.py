@@ -8,38 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
 from mindnetd.core.records import Diagnostic
+from mindnetd.core.salvage import FIRST_LINE, YAML_ERRORS, Properties, salvage
 
 MAX_BYTES = 64 * 1024
 MAX_NODES = 2000
 MAX_DEPTH = 40
-MAX_SALVAGED = 200
-FIRST_LINE = 2
-"""The file line of the first line of every block: the fence is line 1."""
 
-_KEY_LINE = re.compile(r"""(?P<key>"[^"]+"|'[^']+'|[^\s#:\-\[\]{}"'&*!|>%@`][^:#]*?)\s*:(?:\s+(?P<value>.*?))?\s*$""")
 _TAB_AFTER_KEY = re.compile(r"^([^\s:#][^:\n]*:)(\t+)", re.MULTILINE)
 _DEEP = re.compile(rf"(?:[-?][ \t]+){{{MAX_DEPTH}}}")
 _BRACKET = re.compile(r"[\[{]|[\]}]")
-_LINKS_ONLY = re.compile(r"!?\[\[[^\[\]]+\]\](?:\s*,\s*!?\[\[[^\[\]]+\]\])*")
 _LINK = re.compile(r"!?\[\[[^\[\]]+\]\]")
-
-
-@dataclass(frozen=True, slots=True)
-class Properties:
-    """A parsed block. ``values`` keeps the order of the file; ``lines`` gives the file line of a key path
-    (``up``, ``see.0``, ``nested.deep``)."""
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    lines: Mapping[str, int] = field(default_factory=dict)
-    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class _LimitError(ValueError):
@@ -52,19 +36,20 @@ def parse_block(block: str) -> Properties:
     if not block or block.isspace():
         return Properties()
     try:
-        _check_size(block)
         return _load(block)
     except _LimitError as error:
-        return _salvage(block[:MAX_BYTES], Diagnostic("yaml_limit", str(error), FIRST_LINE))
+        return salvage(block[:MAX_BYTES], Diagnostic("yaml_limit", str(error), FIRST_LINE), _load)
     except RecursionError:
-        return _salvage(block, Diagnostic("yaml_limit", "nested too deeply", FIRST_LINE))
-    except (yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
+        return salvage(block, Diagnostic("yaml_limit", "nested too deeply", FIRST_LINE), _load)
+    except YAML_ERRORS as error:
         return _second_try(block, _syntax_error(error))
 
 
 def _load(block: str) -> Properties:
+    """The properties of a block that is YAML. Raises one of `YAML_ERRORS`."""
+    _check_size(block)
     reader = _Reader(block)
-    loaded = YAMLHandler().load(block, Loader=reader.loader)
+    loaded = YAMLHandler().load(block + "\n", Loader=reader.loader)
     if loaded is None:
         return Properties(diagnostics=reader.found())
     if not isinstance(loaded, dict):
@@ -91,16 +76,16 @@ def _second_try(block: str, problem: Diagnostic) -> Properties:
     if block.lstrip().startswith("{"):
         try:
             loaded = json.loads(block, parse_int=str, parse_float=str, parse_constant=str)
-            return Properties({str(key): _plain_json(value) for key, value in loaded.items()})
-        except (ValueError, RecursionError):
-            return _salvage(block, problem)
+            return Properties(_plain_json(loaded))
+        except YAML_ERRORS:
+            return salvage(block, problem, _load)
     untabbed = _TAB_AFTER_KEY.sub(lambda m: m.group(1) + " " * len(m.group(2)), block)
     if untabbed != block:
         try:
             return _load(untabbed)
-        except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError):
+        except YAML_ERRORS:
             block = untabbed
-    return _salvage(block, problem)
+    return salvage(block, problem, _load)
 
 
 def _plain_json(value: Any) -> Any:
@@ -109,8 +94,15 @@ def _plain_json(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain_json(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain_json(item) for key, item in value.items()}
-    return value
+        return {_clean(key): _plain_json(item) for key, item in value.items()}
+    return _clean(value) if isinstance(value, str) else value
+
+
+def _clean(text: str) -> str:
+    """`text` without what an escape can smuggle in but no file can hold: NULs and lone surrogates."""
+    if text.isascii():
+        return text.replace("\0", "")
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def _syntax_error(error: Exception) -> Diagnostic:
@@ -118,57 +110,6 @@ def _syntax_error(error: Exception) -> Diagnostic:
     line = mark.line + FIRST_LINE if mark is not None else FIRST_LINE
     what = getattr(error, "problem", None) or str(error).split("\n", 1)[0] or type(error).__name__
     return Diagnostic("yaml_syntax", f"not valid YAML: {what}", line)
-
-
-def _salvage(block: str, problem: Diagnostic) -> Properties:
-    """Keep each top-level `key: value` that can be read by itself, and say which."""
-    values: dict[str, Any] = {}
-    lines: dict[str, int] = {}
-    extra: list[Diagnostic] = []
-    for number, text in _pieces(block)[:MAX_SALVAGED]:
-        key, value, notes = _salvage_piece(text)
-        if key is None or key in values:
-            continue
-        values[key] = value
-        for path in _paths(key, value):
-            lines[path] = number + FIRST_LINE
-        extra += [Diagnostic(note.code, note.message, number + FIRST_LINE) for note in notes]
-    kept = f"; read line by line: {', '.join(values)}" if values else ""
-    return Properties(values, lines, (Diagnostic(problem.code, problem.message + kept, problem.line), *extra))
-
-
-def _paths(key: str, value: Any) -> list[str]:
-    return [f"{key}.{i}" for i in range(len(value))] if isinstance(value, list) else [key]
-
-
-def _pieces(block: str) -> list[tuple[int, str]]:
-    """(line index, text) of each key line with the more indented or listed lines under it."""
-    pieces: list[tuple[int, list[str]]] = []
-    for number, line in enumerate(block.split("\n")):
-        if pieces and (not line.strip() or line[0] in " \t-"):
-            pieces[-1][1].append(line)
-        elif line and not line[0].isspace():
-            pieces.append((number, [line]))
-    return [(number, "\n".join(lines).rstrip()) for number, lines in pieces]
-
-
-def _salvage_piece(text: str) -> tuple[str | None, Any, tuple[Diagnostic, ...]]:
-    try:
-        _check_size(text)
-        alone = _load(text)
-        if len(alone.values) == 1:
-            key, value = next(iter(alone.values.items()))
-            return key, value, tuple(note for note in alone.diagnostics if note.code == "unquoted_link")
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError):
-        pass  # the line is taken as text below
-    line = _KEY_LINE.match(text.split("\n", 1)[0])
-    if line is None:
-        return None, None, ()
-    key, value = line.group("key").strip("\"'"), line.group("value") or None
-    if value and _LINKS_ONLY.fullmatch(value):
-        note = Diagnostic("unquoted_link", f"the links in `{key}` must be quoted to count in Obsidian")
-        return key, _LINK.findall(value), (note,)
-    return key, value, ()
 
 
 class _Reader:
@@ -198,7 +139,7 @@ class _Reader:
         if path:
             self.lines[path] = node.start_mark.line + FIRST_LINE
         if isinstance(node, yaml.ScalarNode):
-            return None if node.tag == "tag:yaml.org,2002:null" else str(node.value)
+            return None if node.tag == "tag:yaml.org,2002:null" else _clean(node.value)
         if isinstance(node, yaml.SequenceNode):
             return self._sequence(node, path, depth)
         return self._mapping(node, path, depth)
@@ -222,7 +163,7 @@ class _Reader:
         merged: dict[str, Any] = {}
         dot = f"{path}." if path else ""
         for key_node, value_node in pairs:
-            key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else self._source(key_node)
+            key = _clean(key_node.value) if isinstance(key_node, yaml.ScalarNode) else self._source(key_node)
             value = self.value(value_node, f"{dot}{key}" if key not in values else "", depth + 1)
             if key_node.tag == "tag:yaml.org,2002:merge":
                 for source_map in value if isinstance(value, list) else [value]:

@@ -201,7 +201,7 @@ class _Pass:
             external = not is_image and not address[:5].lower().startswith("data:")
             return Link("url", raw, address, display=display, line=line, in_comment=in_comment) if external else None
         target, heading, block = split_target(address)
-        target, heading, block = unquote(target).strip(), _decoded(heading), _decoded(block)
+        target, heading, block = (_decoded(target) or "").strip(), _decoded(heading), _decoded(block)
         if heading and heading.startswith("^"):
             block = heading[1:]
             heading = None
@@ -215,7 +215,7 @@ class _Pass:
 
 
 def _decoded(part: str | None) -> str | None:
-    return unquote(part) if part else None
+    return unquote(part).replace("\0", "\ufffd") if part else None
 
 
 def as_field_link(link: Link, key: str) -> Link:
