@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mindnetd.errors import MindnetError
-from mindnetd.inference.embedder import Embedder
+from mindnetd.errors import ModelError
+from mindnetd.inference.embedder import Embedder, EmbeddingStoppedError, TextsFailedError
 
 TEXT_BUDGET = 32 * 1024 * 1024
 """Characters of passage text that may wait in memory."""
 
+LONGEST_PAUSE_S = 300.0
 MACRO_BATCH = 96
 """Passages a step: about 1-2 s of two cores, so that a fresh save waits no longer than that for its turn."""
 
@@ -41,6 +42,7 @@ class EmbedQueue:
         self._entries: dict[int, _Entry] = {}
         self._in_flight: set[bytes] = set()
         self._chars = 0
+        self._retries = 0
         self._changed = threading.Condition()
 
     def add(self, note_key: int, newest: int, missing: Mapping[bytes, str | None]) -> None:
@@ -93,6 +95,13 @@ class EmbedQueue:
         """These have their vectors (or failed for good)."""
         with self._changed:
             self._in_flight -= hashes
+
+    def put_back(self, texts: Mapping[bytes, str]) -> None:
+        """These were taken but have no vector yet: they come again, after everything newer."""
+        with self._changed:
+            self._retries -= 1
+        self.done(set(texts))
+        self.add(self._retries, 0, texts)
 
     def wake(self) -> None:
         """Let a waiting `take` look at its stop flag."""
@@ -154,35 +163,45 @@ class EmbedThread(threading.Thread):
         queue: EmbedQueue,
         embedder: Embedder,
         deliver: Callable[[Vectors], None],
-        failed: Callable[[MindnetError], None],
+        failed: Callable[[ModelError], None],
     ) -> None:
         super().__init__(name="mindnetd-embed", daemon=True)
         self._queue, self._embedder, self._deliver, self._failed = queue, embedder, deliver, failed
-        self._stop_event = threading.Event()
+        self._stopping = threading.Event()
 
     def run(self) -> None:
-        """Until stopped. A back end that fails is reported, its passages wait for the next try, with a growing pause."""
+        """Until stopped. What fails is reported and waits for the next try, after a pause that grows."""
         pause = 1.0
-        while not self._stop_event.is_set():
-            texts = self._queue.take(MACRO_BATCH, self._stop_event)
-            if not texts:
-                continue
-            hashes = list(texts)
-            try:
-                matrix = self._embedder.embed([texts[h] for h in hashes], stop=self._stop_event.is_set)
-            except MindnetError as error:
-                self._failed(error)
-                self._queue.add(-hash(hashes[0]) - 1, 0, dict(texts))
-                self._queue.done(set(hashes))
-                self._stop_event.wait(pause)
-                pause = min(pause * 2, 300.0)
-                continue
-            if not self._stop_event.is_set() and len(matrix) == len(hashes):
+        while not self._stopping.is_set():
+            texts = self._queue.take(MACRO_BATCH, self._stopping)
+            if texts and self._embed(texts):
                 pause = 1.0
-                self._deliver(Vectors(self._embedder.fingerprint, hashes, matrix))
+            elif texts:
+                self._queue.put_back(texts)
+                self._stopping.wait(pause)
+                pause = min(pause * 2, LONGEST_PAUSE_S)
+
+    def _embed(self, texts: Mapping[bytes, str]) -> bool:
+        """One step; False if its passages have to wait."""
+        hashes = list(texts)
+        try:
+            matrix = self._embedder.embed([texts[digest] for digest in hashes], stop=self._stopping.is_set)
+        except EmbeddingStoppedError:
+            return False
+        except TextsFailedError as error:
+            self._failed(error)
+            self._queue.done({hashes[place] for place in error.failed})  # the back end refuses them: not again
+            good = [place for place in range(len(hashes)) if place not in error.failed]
+            hashes, matrix = [hashes[place] for place in good], error.vectors[good]
+        except ModelError as error:
+            self._failed(error)
+            return False
+        if hashes:
+            self._deliver(Vectors(self._embedder.fingerprint, hashes, matrix))
+        return True
 
     def stop(self, timeout_s: float = 10.0) -> None:
         """Ask it to end and wait for it, at most `timeout_s`."""
-        self._stop_event.set()
+        self._stopping.set()
         self._queue.wake()
         self.join(timeout_s)

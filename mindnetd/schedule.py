@@ -13,8 +13,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_EXECUTED, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
-from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.events import (  # type: ignore[import-untyped]  # APScheduler 3 has no types
+    EVENT_JOB_ERROR,
+    EVENT_JOB_EXECUTED,
+    EVENT_JOB_MAX_INSTANCES,
+    EVENT_JOB_MISSED,
+)
+from apscheduler.schedulers.background import BackgroundScheduler  # type: ignore[import-untyped]
 
 log = logging.getLogger(__name__)
 

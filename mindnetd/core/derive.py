@@ -1,0 +1,116 @@
+"""From the bytes of a note to everything that is stored of it. Pure: same bytes and options, same result (law 13)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+
+from mindnetd.core.analyze import analyze
+from mindnetd.core.chunk import chunk_note
+from mindnetd.core.identity import note_uuid
+from mindnetd.core.note import ReadOptions, read_note
+from mindnetd.core.notetypes import choose_hash_mode, choose_profile
+from mindnetd.core.records import Chunk, Chunked, HashMode, NoteMeta, ParsedNote, Passage, TermCounts, Visibility
+from mindnetd.core.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class DeriveOptions:
+    """What of the configuration decides what a note becomes. A change of any of it re-does every note."""
+
+    prefix: str = "mindnet"
+    read: ReadOptions = ReadOptions()
+    hash_mode: HashMode = "body"
+    default_profile: str = "medium"
+    overlap: float | None = None
+    default_visibility: Visibility = "internal"
+    window: int = 256
+    """Tokens that the embedding model takes at once, specials included."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A note as its bytes make it."""
+
+    path: str
+    raw: bytes
+    raw_hash: str
+    note: ParsedNote
+    chunked: Chunked
+    hash_mode: HashMode
+
+    @cached_property
+    def texts(self) -> dict[bytes, str]:
+        """What has to have a vector: text hash (32 bytes) -> text of the passage."""
+        return {bytes.fromhex(passage.text_hash): passage.text for passage in self.passages()}
+
+    def passages(self) -> Iterator[Passage]:
+        """The title passage, then those of the chunks in order."""
+        if self.chunked.title_passage is not None:
+            yield self.chunked.title_passage
+        for chunk in self.chunked.chunks:
+            yield from chunk.passages
+
+
+def derive(path: str, raw: bytes, options: DeriveOptions, counter: TokenCounter) -> Draft:
+    """Read and cut one note. Never raises for any bytes."""
+    note = read_note(path, raw, options.read)
+    profile = choose_profile(note, options.default_profile, options.overlap)
+    return Draft(
+        path=path,
+        raw=raw,
+        raw_hash=hashlib.sha256(raw).hexdigest(),
+        note=note,
+        chunked=chunk_note(note, profile, counter, options.window),
+        hash_mode=choose_hash_mode(note, options.hash_mode),
+    )
+
+
+def words_of(draft: Draft) -> Iterator[tuple[Chunk | None, TermCounts]]:
+    """The documents of the lexical index: one a chunk, or one for the whole note (None) where its body is empty."""
+    note = draft.note
+    common = {"title": note.title, "aliases": "\n".join(note.aliases), "tags": " ".join(f"#{tag}" for tag in note.tags)}
+    if not draft.chunked.chunks:
+        yield None, analyze(common, note.lang)
+    for chunk in draft.chunked.chunks:
+        yield chunk, analyze({**common, "headings": "\n".join(chunk.section), "body": chunk.words}, note.lang)
+
+
+def meta_of(draft: Draft, key: int, mtime_ns: int, options: DeriveOptions, *, stale: bool = False) -> NoteMeta:
+    """What stays resident of the note."""
+    note = draft.note
+    return NoteMeta(
+        key=key,
+        id=note_uuid(options.prefix, note.path),
+        note_id=note.note_id,
+        path=note.path,
+        title=note.title,
+        h1=note.h1,
+        aliases=note.aliases,
+        tags=note.tags,
+        type=note.type,
+        status=note.status,
+        visibility=note.visibility or options.default_visibility,
+        flags=note.flags,
+        lang=note.lang,
+        created=note.created,
+        modified=note.modified or utc_text(mtime_ns),
+        mtime_ns=mtime_ns,
+        raw_hash=draft.raw_hash,
+        body_hash=note.body_hash,
+        frontmatter_hash=note.frontmatter_hash,
+        full_hash=note.full_hash,
+        hash_mode=draft.hash_mode,
+        stale=stale,
+        frontmatter_json=json.dumps(note.frontmatter, ensure_ascii=False, default=str),
+    )
+
+
+def utc_text(time_ns: int) -> str:
+    """A file time (ns since the epoch) as RFC 3339 UTC with seconds; out-of-range times are clamped."""
+    seconds = min(max(time_ns // 1_000_000_000, -62_135_596_800), 253_402_300_799)
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,342 @@
+"""The composition root: builds every part, runs them until told to stop, and takes them apart again.
+
+Nobody else constructs parts. `run` is the daemon, `index_once` one full index without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from mindnetd import __version__
+from mindnetd.config import Config, differences
+from mindnetd.config_retrieval import load_retrieval, retrieval_settings
+from mindnetd.core.rank import RetrievalSettings
+from mindnetd.core.results import ChunkText
+from mindnetd.core.settle import SettleOptions
+from mindnetd.desk import Desk
+from mindnetd.engine import Engine, derive_options, read_rules
+from mindnetd.errors import MindnetError
+from mindnetd.jobs import JobBook
+from mindnetd.metrics import Metrics
+from mindnetd.progress import IndexSummary, Progress
+from mindnetd.schedule import Schedule, Task
+from mindnetd.sdnotify import Notifier
+from mindnetd.search import Searcher
+from mindnetd.server import build_app, serve
+from mindnetd.server_socket import BoundSocket, bind_socket
+from mindnetd.store import read
+from mindnetd.store.db import Database
+from mindnetd.telemetry import event
+from mindnetd.upkeep import Upkeep
+from mindnetd.watch import Watcher, WatchOptions
+from mindnetd.writer import Bulk, Writer, WriterParts
+
+log = logging.getLogger(__name__)
+
+TICK_S = 5.0
+STALL_S = 120.0
+"""A writer that has not come round for so long is taken for hung; a huge note may take a good part of it."""
+STOP_S = 8.0
+"""How long the writer may take to finish what it has in hand when the daemon stops."""
+NEEDS_RESTART = ("vault", "db", "socket", "resources.", "embedding.", "vector_index")
+
+
+def run(config: Config, reread: Callable[[], Config]) -> int:
+    """The daemon in the foreground; returns the exit code after SIGTERM or SIGINT. Raises MindnetError at the start."""
+    return asyncio.run(Daemon(config, reread).run())
+
+
+class Daemon:
+    """One vault, from start to stop."""
+
+    def __init__(self, config: Config, reread: Callable[[], Config]) -> None:
+        self._config, self._reread = config, reread
+        self._notifier = Notifier.from_env(os.environ)
+
+    async def run(self) -> int:
+        """Config, lock, database, hot index, watcher, socket, READY; then the reconcile. The old index serves at once."""
+        signal.signal(signal.SIGIO, signal.SIG_IGN)  # sent when another process breaks a lease of ours (`vaultio`)
+        self._notifier.status("opening the database")
+        bound = bind_socket(self._config.socket)
+        try:
+            self._build()
+        except BaseException:
+            bound.close()
+            raise
+        await self._serve(bound)
+        return 0
+
+    # ----------------------------------------------------------------------------------------------------------- build
+
+    def _build(self) -> None:
+        config = self._config
+        self.engine = Engine(config, Metrics(__version__), lambda: self.watcher.status().root_id)
+        self.engine.load()
+        self.jobs = JobBook(time.time)
+        self.watcher = Watcher(
+            config.vault,
+            self.engine.indexer.classifier,
+            on_dirty=self._on_dirty,
+            on_doubt=self._on_doubt,
+            options=watch_options(config),
+        )
+        self.writer = make_writer(self.engine, self.jobs, self.watcher.scanned, settle_options(config))
+        self.searcher = Searcher(
+            self.engine.hot, StoreTexts(self.engine.db), self.engine.model.embed_query, read_retrieval(config)
+        )
+        self.upkeep = Upkeep(self.engine, self.writer)
+        minutes = config.watch.reconcile_minutes
+        self.schedule = Schedule(
+            (
+                Task("watch", TICK_S, lambda: self.watcher.tick(time.monotonic())),
+                Task("reconcile", minutes * 60, lambda: self.writer.doubt("schedule")),
+                *self.upkeep.tasks(),
+            ),
+            on_jump=lambda: self.writer.doubt("resume"),
+        )
+        self.desk = Desk(
+            self.engine, self.writer, self.jobs, self.searcher, self.watcher.status, self.schedule.jobs
+        )
+        self.engine.metrics.follow(
+            queue_depth=self.writer.queued, revision=lambda: self.engine.hot.snapshot().revision
+        )
+
+    def _on_dirty(self, kind: str, path: str) -> None:
+        self.engine.metrics.events.labels(kind=kind).inc()
+        self.writer.mark(kind, path)  # type: ignore[arg-type]  # the watcher's kinds are the settler's
+
+    def _on_doubt(self, reason: str) -> None:
+        if reason == "overflow":
+            self.engine.metrics.watch_overflows.inc()
+        if reason == "rules":
+            self.writer.call(self._apply_rules)
+        self.writer.doubt(reason)
+
+    def _apply_rules(self) -> None:
+        """On the writer thread: what is left out has changed."""
+        self.engine.indexer.classifier = read_rules(self.engine.config)
+        self.watcher.set_classifier(self.engine.indexer.classifier)
+
+    # ------------------------------------------------------------------------------------------------------------ life
+
+    async def _serve(self, bound: BoundSocket) -> None:
+        loop = asyncio.get_running_loop()
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop_asked, stop)
+        loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, self.reload))
+        beat = loop.create_task(self._beat())
+        try:
+            await serve(build_app(self.desk), bound, ready=self._start, stop=stop)
+        finally:
+            beat.cancel()
+            await loop.run_in_executor(None, self._shut_down)
+
+    def _start(self) -> None:
+        """The socket answers: tell systemd, then look at the vault."""
+        event(log, "listening", socket=str(self._config.socket), revision=self.engine.db.revision)
+        self._notifier.ready("serving the index as it was; comparing it with the vault")
+        self.watcher.start()
+        self.writer.doubt("start")
+        self.writer.start()
+        self.schedule.start()
+        self.writer.call(self._begin_embedding)
+
+    def _begin_embedding(self) -> None:
+        """On the writer thread: work off what has no vector; without a model fetch that first, in the background."""
+        if self.engine.model.embedder is not None:
+            self.engine.start_embedding(self.writer.deliver)
+        elif not self._config.offline:
+            self.engine.model.fetch_in_background(lambda: self.writer.call(self._model_came))
+        if self.engine.redo:
+            paths = sorted(self.engine.indexer.known.notes)
+            bulk = Bulk(self.engine.new_run("upgrade"), deque(paths), force=True, done=self.engine.redone)
+            self.writer.submit(bulk)
+
+    def _model_came(self) -> None:
+        self.engine.reload()
+        self.engine.start_embedding(self.writer.deliver)
+
+    def _stop_asked(self, stop: asyncio.Event) -> None:
+        if stop.is_set():  # a second signal: no draining
+            os._exit(130)
+        self.desk.stopping = True
+        self._notifier.stopping()
+        stop.set()
+
+    def _shut_down(self) -> None:
+        self.schedule.stop()
+        self.watcher.stop()
+        self.engine.model.stop()
+        if self.writer.stop(STOP_S):
+            self.engine.close()
+        else:
+            event(log, "writer did not end in time", logging.WARNING)  # its transaction is rolled back by the next start
+        event(log, "stopped")
+
+    async def _beat(self) -> None:
+        """Tell systemd how it goes; ping its watchdog only while loop and writer are really alive."""
+        period = min(self._notifier.watchdog_s / 3 if self._notifier.watchdog_s else TICK_S, TICK_S)
+        while True:
+            await asyncio.sleep(period)
+            if self._notifier.address is None:
+                continue
+            self._notifier.status(self._status_line())
+            if time.monotonic() - self.writer.beat < STALL_S and self.writer.is_alive():
+                self._notifier.watchdog()
+
+    def _status_line(self) -> str:
+        status = self.desk.status()
+        vectors = status["vectors"]
+        line = f"{status['state']}: {status['notes']} notes, {vectors['ready']} vectors"
+        if vectors["pending"]:
+            line += f", {vectors['pending']} to come"
+        return line + (f" ({status['reason']})" if status["reason"] else "")
+
+    # ---------------------------------------------------------------------------------------------------------- reload
+
+    def reload(self) -> None:
+        """SIGHUP: take over what can be taken over; a configuration that cannot be used changes nothing."""
+        self._notifier.reloading()
+        try:
+            fresh = self._reread()
+            retrieval = read_retrieval(fresh)
+        except MindnetError as error:
+            event(log, "configuration not taken over", logging.ERROR, reason=error.message)
+        else:
+            self._take_over(fresh, retrieval)
+        self._notifier.ready(self._status_line())
+
+    def _take_over(self, fresh: Config, retrieval: RetrievalSettings) -> None:
+        changed = differences(self._config, fresh)
+        later = [key for key in changed if key.startswith(NEEDS_RESTART)]
+        if later:
+            event(log, "needs a restart", logging.WARNING, keys=", ".join(later))
+        self._config = self.engine.config = fresh
+        self.searcher.settings = retrieval
+        self.desk.refresh()
+        self.writer.call(lambda: self._take_over_on_writer(fresh))
+        event(log, "configuration taken over", keys=", ".join(changed))
+
+    def _take_over_on_writer(self, fresh: Config) -> None:
+        self.writer.configure(settle_options(fresh))
+        self._apply_rules()
+        options = derive_options(fresh)
+        if options != self.engine.indexer.options:
+            self.engine.indexer.options = options
+            paths = sorted(self.engine.indexer.known.notes)
+            self.writer.submit(Bulk(self.engine.new_run("reload"), deque(paths), force=True, done=self.engine.redone))
+        self.writer.doubt("reload")
+
+
+class StoreTexts:
+    """The texts of hits, from the store (`core.results.TextSource`)."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def texts(self, keys: Sequence[int]) -> dict[int, ChunkText]:
+        """Chunk key -> text; a chunk that was rewritten meanwhile is missing."""
+        return read.texts(self._db, keys)
+
+
+def make_writer(
+    engine: Engine, jobs: JobBook, scanned: Callable[..., None] = lambda _: None, settle: SettleOptions | None = None
+) -> Writer:
+    """The writer over an engine."""
+    return Writer(
+        WriterParts(
+            vault=engine.config.vault,
+            indexer=engine.indexer,
+            jobs=jobs,
+            new_run=engine.new_run,
+            scanned=scanned,
+            root_id=engine.root_id,
+            recover=engine.recover,
+            run_ended=engine.end_run,
+            housekeep=engine.housekeep,
+            vectors_stored=lambda made: engine.pace.note(made, time.monotonic()),
+            settle=settle or SettleOptions(),
+        )
+    )
+
+
+def watch_options(config: Config) -> WatchOptions:
+    """How the vault is watched, from the configuration."""
+    polling = {"auto": "auto", "on": "always", "off": "never"}[config.watch.polling]
+    return WatchOptions(
+        scan_s=config.watch.scan_s,
+        reconcile_minutes=config.watch.reconcile_minutes,
+        polling=polling,  # type: ignore[arg-type]  # one of its three values
+        canary_dir=config.db.parent / "canary",
+    )
+
+
+def settle_options(config: Config) -> SettleOptions:
+    """When a save is read, from the configuration."""
+    return SettleOptions(config.watch.settle_ms, config.watch.max_wait_ms, config.watch.unstable_max_s)
+
+
+def read_retrieval(config: Config) -> RetrievalSettings:
+    """The weights of the search: the file's where there is one, else the defaults."""
+    required = config.origin("retrieval_file") != "default"
+    values = load_retrieval(config.retrieval_file, required=required, home=config.places.home)
+    return retrieval_settings(values, config.privacy.exclude_flags)
+
+
+def index_once(config: Config, progress: Progress) -> IndexSummary:
+    """One full index of ``config.vault`` on the caller's thread. Raises StoreError, VaultError, ConfigError.
+
+    Refuses (``locked``) while a daemon holds the file. Without a model the words are indexed and the vectors missing.
+    """
+    started = time.monotonic()
+    engine = Engine(config, Metrics(__version__))
+    try:
+        engine.load()
+        if engine.model.embedder is None and not config.offline:
+            progress("model", 0, 0)
+            if engine.model.fetch_now():
+                engine.reload()
+        return _index(engine, progress, started)
+    finally:
+        engine.close()
+
+
+def _index(engine: Engine, progress: Progress, started: float) -> IndexSummary:
+    writer = make_writer(engine, JobBook(time.time))
+    engine.start_embedding(writer.deliver)
+    writer.doubt("index")
+
+    def show() -> None:
+        done, total = writer.bulk_progress()
+        if total:
+            progress("notes", done, total)
+        counts = engine.counts()
+        progress("vectors", counts.ready, counts.ready + counts.pending)
+
+    writer.run_until_settled(show)
+    while engine.model.embedder is not None and engine.model.error is None and engine.queue.pending():
+        writer.wait_for_message(1.0)
+        writer.run_until_settled(show)
+    engine.housekeep()
+    counts, run = engine.counts(), writer.first_run
+    if run is not None:
+        engine.end_run(run)
+    return IndexSummary(
+        documents=counts.notes,
+        chunks=counts.chunks,
+        passages=counts.ready + counts.pending,
+        embeddings_made=run.made if run else 0,
+        embeddings_reused=run.reused if run else 0,
+        failed=run.failed if run else 0,
+        diagnostics=len(read.diagnostics(engine.db)),
+        seconds=time.monotonic() - started,
+        database_bytes=engine.db.size_bytes(),
+        vectors_missing=counts.pending,
+    )

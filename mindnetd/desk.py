@@ -1,0 +1,268 @@
+"""What the server sees of the daemon: the `Services` of ``services.py`` over the engine and the writer."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mindnetd import __version__
+from mindnetd.core.query import QuerySpec
+from mindnetd.core.results import QueryResult
+from mindnetd.engine import SPARE, Engine
+from mindnetd.errors import BadRequest
+from mindnetd.events import EventBus
+from mindnetd.jobs import Job, JobBook
+from mindnetd.lanes.hot import HotIndex
+from mindnetd.metrics import Metrics
+from mindnetd.search import Searcher
+from mindnetd.services import ServerSettings
+from mindnetd.store import upkeep
+from mindnetd.store.db import Database
+from mindnetd.store.records import QueryRow, utc_now
+from mindnetd.verify import Verifier
+from mindnetd.watch import WatcherStatus
+from mindnetd.writer import Bulk, Writer
+
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Desk:
+    """Implements `services.Services`; every method may be called from any thread."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        writer: Writer,
+        jobs: JobBook,
+        searcher: Searcher,
+        watcher: Callable[[], WatcherStatus],
+        schedule: Callable[[], list[dict[str, Any]]],
+    ) -> None:
+        self._engine, self._writer, self._jobs, self._searcher = engine, writer, jobs, searcher
+        self._watcher, self._schedule = watcher, schedule
+        self._started = time.monotonic()
+        self._settings = settings_of(engine)
+        self.stopping = False
+
+    # ---------------------------------------------------------------------------------------------------------- parts
+
+    @property
+    def vault_id(self) -> str:
+        """The vault's id: that of the database, which is made once."""
+        return self._engine.db.vault_id
+
+    @property
+    def id_prefix(self) -> str:
+        """The prefix of all ids."""
+        return self._engine.config.id_prefix
+
+    @property
+    def fingerprint(self) -> str:
+        """The vector space that counts now; "" while there is no model."""
+        embedder = self._engine.model.embedder
+        return embedder.fingerprint if embedder else ""
+
+    @property
+    def dim(self) -> int:
+        """Numbers in a vector; 0 while there is no model."""
+        embedder = self._engine.model.embedder
+        return embedder.dim if embedder else 0
+
+    @property
+    def revision(self) -> int:
+        """The revision that answers are made from now."""
+        return self._engine.hot.snapshot().revision
+
+    @property
+    def settings(self) -> ServerSettings:
+        """The limits in force now."""
+        return self._settings
+
+    @property
+    def searcher(self) -> Searcher:
+        """Answers questions."""
+        return self._searcher
+
+    @property
+    def hot(self) -> HotIndex:
+        """The resident index."""
+        return self._engine.hot
+
+    @property
+    def db(self) -> Database:
+        """The store."""
+        return self._engine.db
+
+    @property
+    def jobs(self) -> JobBook:
+        """Jobs of admin calls."""
+        return self._jobs
+
+    @property
+    def events(self) -> EventBus:
+        """The bus behind ``GET /events``."""
+        return self._engine.events
+
+    @property
+    def metrics(self) -> Metrics:
+        """The numbers behind ``GET /metrics``."""
+        return self._engine.metrics
+
+    def refresh(self) -> None:
+        """The configuration has changed: take over what concerns requests."""
+        self._settings = settings_of(self._engine)
+
+    # ---------------------------------------------------------------------------------------------------------- status
+
+    def state(self) -> tuple[str, str | None]:
+        """The state's name, and the reason where there is one."""
+        watcher = self._watcher()
+        if self.stopping:
+            return "stopping", None
+        trouble = self._writer.trouble or (watcher.reason if watcher.degraded else None)
+        if trouble:
+            return "degraded", trouble
+        if not self._writer.reconciled:
+            return "starting" if not self._writer.bulk_progress()[1] else "indexing", "first comparison with the vault"
+        if not self._writer.settled:
+            return "indexing", None
+        return "ready", self._engine.model.error
+
+    def status(self) -> Mapping[str, Any]:
+        """The body of ``GET /status``."""
+        engine, watcher = self._engine, self._watcher()
+        state, reason = self.state()
+        counts = engine.counts()
+        run = self._writer.last_run
+        return {
+            "state": state,
+            "reason": reason,
+            "version": __version__,
+            "vault": {"id": self.vault_id, "path": str(engine.config.vault), "name": engine.config.name},
+            "revision": self.revision,
+            "notes": counts.notes,
+            "chunks": counts.chunks,
+            "passages": counts.ready + counts.pending,
+            "queue": self._writer.queued(),
+            "vectors": {"ready": counts.ready, "pending": counts.pending},
+            "progress": self._progress(counts.ready, counts.pending),
+            "watcher": {
+                "kind": watcher.kind,
+                "watches": watcher.watches,
+                "overflows": watcher.overflows,
+                "last_event": _time_text(watcher.last_event),
+                "reason": watcher.reason,
+                "restarts": watcher.restarts,
+            },
+            "last_run": run.summary() if run else None,
+            "jobs": self._schedule(),
+            "model": engine.model.describe(),
+            "llm": None,
+            "rss_bytes": rss_bytes(),
+            "uptime_s": round(time.monotonic() - self._started, 3),
+        }
+
+    def _progress(self, ready: int, pending: int) -> dict[str, Any] | None:
+        done, total = self._writer.bulk_progress()
+        if total:
+            return {"stage": "notes", "done": done, "total": total, "eta_s": None}
+        if pending:
+            return {"stage": "vectors", "done": ready, "total": ready + pending, "eta_s": self._engine.pace.eta_s(pending)}
+        return None
+
+    def embedding_totals(self) -> Mapping[str, int]:
+        """Made and reused over all runs that are kept."""
+        from mindnetd.store import read
+
+        made, reused = read.embeddings_total(self._engine.db)
+        return {"made_total": made, "reused_total": reused}
+
+    # ------------------------------------------------------------------------------------------------------------ work
+
+    def log_query(self, spec: QuerySpec, result: QueryResult) -> None:
+        """Keep the question and why its answers won, where the configuration says so."""
+        if self._engine.config.privacy.query_log != "on":
+            return
+        trace = [{"rank": hit.rank, "path": hit.note.path, "score": hit.score} for hit in result.hits]
+        row = QueryRow(
+            id=result.query_id or str(uuid.uuid4()),
+            at=utc_now(),
+            query=spec.text,
+            filters_json=json.dumps(spec.filters, default=_plain),
+            top_k=spec.top_k,
+            took_ms=result.took_ms.get("total", 0.0),
+            decision_trace_json=json.dumps(trace),
+        )
+        from mindnetd.store.read_runs import log_queries
+
+        self._writer.call(lambda: log_queries(self._engine.db, [row]))
+
+    def backup(self) -> Path:
+        """A consistent copy of the database in the spare folder; the caller removes it."""
+        folder = self._engine.config.db.parent / SPARE
+        target = folder / f"backup-{uuid.uuid4().hex}.duckdb"
+        upkeep.backup(self._engine.db, target)
+        return target
+
+    def request_reindex(self, paths: Sequence[str], everything: bool) -> Job:
+        """Derive these notes again, or all of them, whatever their hashes say."""
+        known = self._engine.indexer.known.notes
+        wanted = set(known) if everything else set()
+        for path in paths:
+            below = {note for note in known if note == path or note.startswith(path.rstrip("/") + "/")}
+            if not below and not (self._engine.config.vault / path).exists():
+                raise BadRequest(f"{path}: no such note or folder in the vault")
+            wanted |= below or {path}
+        job = self._jobs.create("reindex", len(wanted))
+        run = self._engine.new_run("reindex")
+        self._writer.submit(Bulk(run, deque(sorted(wanted)), force=True, job=job.id))
+        return job
+
+    def request_reconcile(self) -> Job:
+        """Compare the vault with the database now."""
+        job = self._jobs.create("reconcile")
+        self._writer.doubt("asked", job.id)
+        return job
+
+    def request_resolve(self) -> Job:
+        """Resolve every link again."""
+        paths = [*self._engine.indexer.known.notes, *self._engine.indexer.known.canvases]
+        job = self._jobs.create("resolve", len(paths))
+        run = self._engine.new_run("resolve")
+        work = self._engine.indexer.resolve
+        self._writer.submit(Bulk(run, deque(sorted(paths)), job=job.id, work=work))
+        return job
+
+    def request_verify(self, hashes: bool) -> Job:
+        """Re-hash the vault and compare everything."""
+        job = self._jobs.create("verify")
+        Verifier(self._engine, self._jobs, job.id, hashes).start()
+        return job
+
+
+def settings_of(engine: Engine) -> ServerSettings:
+    """The server's limits as the configuration has them."""
+    privacy = engine.config.privacy
+    return ServerSettings(
+        max_visibility=privacy.max_query_visibility,  # type: ignore[arg-type]  # checked by the configuration
+        hidden_flags=privacy.exclude_flags,
+    )
+
+
+def rss_bytes() -> int:
+    """Resident memory of this process."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * PAGE_BYTES
+
+
+def _time_text(seconds: float | None) -> str | None:
+    return None if seconds is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _plain(value: Any) -> Any:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}

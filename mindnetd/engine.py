@@ -1,0 +1,311 @@
+"""The indexing half of the daemon, put together: database, resident index, model, road, writer.
+
+`mindnetd index` runs it alone; ``daemon.py`` adds the watcher, the schedule and the socket.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mindnetd.backlog import EmbedQueue, Vectors
+from mindnetd.config import Config
+from mindnetd.core.analyze import ANALYZER_VERSION
+from mindnetd.core.derive import DeriveOptions, derive
+from mindnetd.core.exclude import Classifier, Rules, compile_rules
+from mindnetd.core.note import ReadOptions
+from mindnetd.core.records import VISIBILITIES
+from mindnetd.embedding import ModelHolder
+from mindnetd.errors import NotFound, StoreError
+from mindnetd.events import EventBus
+from mindnetd.index import Indexer, IndexParts
+from mindnetd.inference import memory
+from mindnetd.inference.embedder import EmbedderOptions, choose_backend
+from mindnetd.inference.tokenizer import PinnedCounter
+from mindnetd.known import load_hot_index
+from mindnetd.lanes.hot import HotDelta, HotIndex
+from mindnetd.metrics import Metrics
+from mindnetd.runs import Run, vault_revision
+from mindnetd.store import read, upkeep, write
+from mindnetd.store.db import Database, move_aside, open_database
+from mindnetd.store.records import Batch, ConfigRow, HotColumns
+from mindnetd.telemetry import event
+from mindnetd.vaultio import RootId
+
+log = logging.getLogger(__name__)
+
+REBUILDABLE = ("damaged",)
+"""Faults of the file after which it is moved aside and made anew from the vault."""
+DEFAULT_DIM = 384
+PARSER_VERSION = 1
+CHUNKER_VERSION = 1
+"""Raise one when the same bytes give other links or other chunks: every note is then derived again at the next start."""
+SPARE = "spare"
+"""Folder beside the database for backups and compaction: the only other place that DuckDB may write to."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the resident index holds."""
+
+    notes: int
+    chunks: int
+    ready: int
+    """Passages with a vector."""
+    pending: int
+
+
+class Pace:
+    """How fast vectors come: a running mean, so that the time left is told without jumping about."""
+
+    def __init__(self) -> None:
+        self._rate = 0.0
+        self._at: float | None = None
+
+    def note(self, made: int, now: float) -> None:
+        """`made` vectors arrived at monotonic `now`; a pause of a minute starts anew."""
+        if self._at is not None and 0 < now - self._at < 60:
+            rate = made / (now - self._at)
+            self._rate = rate if not self._rate else 0.8 * self._rate + 0.2 * rate
+        self._at = now
+
+    def eta_s(self, pending: int) -> float | None:
+        """Seconds until `pending` vectors are there; None while that cannot be told."""
+        return round(pending / self._rate, 1) if self._rate else None
+
+
+class Engine:
+    """Opens everything and keeps it together. Raises StoreError, VaultError, ConfigError."""
+
+    def __init__(self, config: Config, metrics: Metrics, root_id: Callable[[], RootId | None] = lambda: None) -> None:
+        memory.limit_heaps()
+        self.config = config
+        self.metrics = metrics
+        self.events = EventBus()
+        self.moved_aside: Path | None = None
+        self.root_id = root_id
+        self.db = self._open_database()
+        self.hot = HotIndex()
+        self.counter = PinnedCounter()
+        self.queue = EmbedQueue(self._passage_texts)
+        self.model = ModelHolder(self._embedder_options(), metrics)
+        self.config_hash = config.digest()
+        parts = IndexParts(
+            vault=config.vault,
+            db=self.db,
+            hot=self.hot,
+            queue=self.queue,
+            counter=self.counter,
+            events=self.events,
+            metrics=metrics,
+            root_id=root_id,
+            model=lambda: self.model.embedder,
+        )
+        self.indexer = Indexer(parts, read_rules(config), derive_options(config))
+        self.pace = Pace()
+        self.redo = False
+        """Every note has to be derived again: another version of a stage, or options that change what notes become."""
+
+    # ----------------------------------------------------------------------------------------------------------- start
+
+    def load(self) -> None:
+        """Open the model if it is on this machine, then load the resident index from the file."""
+        self.model.try_open()
+        self._load()
+        self._check_stages()
+
+    def reload(self) -> None:
+        """Load everything anew from the file: after a failed commit, or when a model has come."""
+        self.queue.clear()
+        self._load()
+
+    def _load(self) -> None:
+        columns = self._columns()
+        load_hot_index(self.hot, columns)
+        self.indexer.known.load(self.db, columns.notes)
+        if self.model.embedder is not None:
+            self._enqueue_missing(columns)
+
+    def _columns(self) -> HotColumns:
+        embedder = self.model.embedder
+        if embedder is None:
+            return read.load_hot(self.db, "", DEFAULT_DIM)
+        return read.load_hot(self.db, embedder.fingerprint, embedder.dim)
+
+    def _enqueue_missing(self, columns: HotColumns) -> None:
+        """Passages that have no vector by this model wait again; their texts are made when their turn comes."""
+        newest = {note.key: note.mtime_ns for note in columns.notes}
+        have = set(map(bytes, columns.vector_hash))
+        missing: dict[int, dict[bytes, str | None]] = {}
+        for note, digest in zip(columns.passage_note.tolist(), map(bytes, columns.passage_hash), strict=True):
+            if digest not in have:
+                missing.setdefault(note, {})[digest] = None
+        for note, digests in missing.items():
+            self.queue.add(note, newest.get(note, 0), digests)
+
+    def _passage_texts(self, note_key: int) -> Mapping[bytes, str]:
+        """The passages of a stored note, made again from its bytes (of a stale one: from the body that is indexed)."""
+        try:
+            path, stale, raw = read.stored_note(self.db, note_key)
+        except (NotFound, StoreError):  # gone meanwhile, or the file is being reopened: it is queued anew then
+            return {}
+        if stale:
+            raw = self._indexed_bytes(note_key, path, raw)
+        return derive(path, raw, self.indexer.options, self.counter).texts
+
+    def _indexed_bytes(self, note_key: int, path: str, raw: bytes) -> bytes:
+        """Frontmatter as it is now over the body that the chunks were made of."""
+        body_line = derive(path, raw, self.indexer.options, self.counter).note.body_line
+        head = raw.decode("utf-8-sig", "replace").splitlines(keepends=True)[: body_line - 1]
+        return ("".join(head) + read.indexed_body(self.db, note_key)).encode("utf-8", "surrogatepass")
+
+    def start_embedding(self, deliver: Callable[[Vectors], None]) -> None:
+        """Work off the backlog with the model that is open."""
+        embedder = self.model.embedder
+        if embedder is not None:
+            self._remember({"fingerprint": embedder.fingerprint, "backend": self._backend})
+            self.model.start(self.queue, deliver)
+
+    # ------------------------------------------------------------------------------------------------------------ runs
+
+    def new_run(self, trigger: str) -> Run:
+        """A run of this vault in this configuration."""
+        repo, commit = (None, None) if trigger == "watch" else vault_revision(self.config.vault)
+        return Run(trigger, self.config_hash, repo=repo, commit=commit)
+
+    def end_run(self, run: Run) -> None:
+        """The run's last figures go into the file."""
+        self._write(Batch(run=run.row()))
+        self.metrics.run_seconds.observe(run.seconds)
+        self.metrics.run_chunks.set(run.chunks)
+        self.metrics.run_edges.set(run.edges)
+        self.metrics.last_run.set_to_current_time()
+
+    def housekeep(self) -> None:
+        """After bulk work: a smaller file, less memory."""
+        upkeep.compact_if_needed(self.db)
+        memory.give_back()
+
+    def recover(self, error: StoreError) -> None:
+        """A commit failed: reopen the file, load everything anew. Raises StoreError while that is not possible."""
+        if error.code in REBUILDABLE:
+            raise error
+        self.db.reopen()
+        self.reload()
+
+    def close(self) -> None:
+        """Stop embedding, close the file with its log moved in."""
+        self.model.stop()
+        self.events.close()
+        self.db.close()
+
+    def counts(self) -> Counts:
+        """What is indexed now, all of it."""
+        snapshot = self.hot.snapshot()
+        scope = snapshot.scope(VISIBILITIES, ())
+        notes = [note.key for note in snapshot.all_notes()]
+        bare = int(np.isin(snapshot.doc_key[scope.docs], notes).sum())
+        return Counts(len(notes), scope.count - bare, scope.ready, scope.pending)
+
+    # ----------------------------------------------------------------------------------------------------------- parts
+
+    def _open_database(self) -> Database:
+        path = self.config.db
+        try:
+            return self._database(path)
+        except StoreError as error:
+            if error.code not in REBUILDABLE:
+                raise
+            self.moved_aside = move_aside(path)
+            event(log, "database moved aside", logging.ERROR, path=str(path), to=str(self.moved_aside), reason=error.message)
+            return self._database(path)
+
+    def _database(self, path: Path) -> Database:
+        resources = self.config.resources
+        return open_database(
+            path,
+            memory_limit=resources.duckdb_memory_limit,
+            threads=resources.duckdb_threads,
+            allowed_dir=path.parent / SPARE,
+        )
+
+    def _embedder_options(self) -> EmbedderOptions:
+        wanted, config = self.config.embedding, self.config
+        options = EmbedderOptions(
+            cache_dir=config.places.models,
+            backend=wanted.backend,  # type: ignore[arg-type]  # checked by the configuration
+            model=wanted.model,
+            dim=wanted.dim,
+            query_prefix=wanted.query_prefix,
+            passage_prefix=wanted.passage_prefix,
+            threads=wanted.threads,
+            batch_tokens=wanted.batch_tokens,
+            offline=config.offline,
+            nice=config.resources.nice,
+            ollama_host=config.llm.host,
+            ollama_num_ctx=config.llm.num_ctx,
+        )
+        self._backend = choose_backend(options)
+        if wanted.backend == "auto":  # chosen once a database, so that the vector space never changes by itself
+            self._backend = read.load_meta(self.db).get("backend", self._backend)  # type: ignore[assignment]
+        return dataclasses.replace(options, backend=self._backend)
+
+    def _check_stages(self) -> None:
+        """Compare what made the stored rows with what would make them now; a difference re-does every note."""
+        stages = {"parser": PARSER_VERSION, "chunker": CHUNKER_VERSION, "analyzer": ANALYZER_VERSION}
+        stamp = _digest({"stages": stages, "options": dataclasses.asdict(self.indexer.options)})
+        stored = read.load_meta(self.db).get("derived_by")
+        self.redo = stored is not None and stored != stamp
+        self._write(Batch(config=ConfigRow(self.config_hash, json.dumps(self.config.values(), sort_keys=True))))
+        self._stamp = stamp
+        if stored is None:
+            self.redone()
+
+    def redone(self) -> None:
+        """Every note has been derived by the stages and options of now."""
+        self._remember({"derived_by": self._stamp})
+        self.redo = False
+
+    def _remember(self, entries: Mapping[str, str]) -> None:
+        known = read.load_meta(self.db)
+        if any(known.get(key) != value for key, value in entries.items()):
+            self._write(Batch(meta=dict(entries)))
+
+    def _write(self, batch: Batch) -> None:
+        """A commit that changes no note: the resident index only takes over its revision."""
+        write.commit(self.db, batch)
+        self.hot.apply(HotDelta(self.db.revision))
+
+
+def derive_options(config: Config) -> DeriveOptions:
+    """What of the configuration decides what a note becomes."""
+    return DeriveOptions(
+        prefix=config.id_prefix,
+        read=ReadOptions(normalize=config.hash.normalize, hash_source=config.hash.source),  # type: ignore[arg-type]
+        hash_mode=config.hash.compare,  # type: ignore[arg-type]
+        default_profile=config.chunking.default_profile,
+        overlap=config.chunking.overlap,
+        default_visibility=config.privacy.default_visibility,  # type: ignore[arg-type]
+    )
+
+
+def read_rules(config: Config) -> Classifier:
+    """What is left out: the configuration's globs and Obsidian's own exclusions."""
+    filters: tuple[str, ...] = ()
+    try:
+        settings = json.loads((config.vault / ".obsidian/app.json").read_text(encoding="utf-8"))
+        filters = tuple(str(item) for item in settings.get("userIgnoreFilters") or ())
+    except (OSError, ValueError, AttributeError, TypeError):
+        pass  # no settings, or in the middle of being written: the watcher says when they change
+    return compile_rules(Rules(ignore=config.ignore, user_ignore_filters=filters))
+
+
+def _digest(data: object) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,443 @@
+"""The road of a note, top to bottom: from dirty paths to one committed revision.
+
+    read > derive > names > links and rows > commit > publish
+
+All of it runs on the writer thread (``writer.py``), or alone in ``mindnetd index``. `Indexer.index` is the road; each
+step is a method below it, in the order of the data. Vectors come later, by `Indexer.store_vectors`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mindnetd.backlog import EmbedQueue, Vectors
+from mindnetd.core.canvas import read_canvas
+from mindnetd.core.derive import DeriveOptions, Draft, derive, meta_of, utc_text, words_of
+from mindnetd.core.edges import edges_of, edges_of_links
+from mindnetd.core.identity import chunk_uuid, file_uuid
+from mindnetd.core.note import read_note
+from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink, VaultFile
+from mindnetd.core.tokens import TokenCounter
+from mindnetd.events import Event, EventBus
+from mindnetd.inference.embedder import Embedder
+from mindnetd.known import Known
+from mindnetd.lanes.hot import HotDelta, HotDoc, HotIndex
+from mindnetd.linkbook import waiting_keys
+from mindnetd.metrics import Metrics
+from mindnetd.runs import Run
+from mindnetd.scan import Classifier
+from mindnetd.store import read, write
+from mindnetd.store.db import Database
+from mindnetd.store.records import Batch, CanvasRows, ChunkRow, DocRow, NoteRows, PathDiagnostics, RelinkRows
+from mindnetd.store.records import Vectors as VectorRows
+from mindnetd.vaultio import Gone, ReadOutcome, RootId, Unreadable, Unstable, read_stable
+
+MAX_NOTE_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class IndexParts:
+    """What the road leads through; made by the composition root. ``model()`` None: no model yet."""
+
+    vault: Path
+    db: Database
+    hot: HotIndex
+    queue: EmbedQueue
+    counter: TokenCounter
+    events: EventBus
+    metrics: Metrics
+    root_id: Callable[[], RootId | None]
+    model: Callable[[], Embedder | None]
+
+
+@dataclass
+class _Plan:
+    """One batch while it is put together."""
+
+    run: Run
+    force: bool = False
+    drafts: list[tuple[Draft, VaultFile]] = field(default_factory=list)
+    canvases: list[tuple[str, bytes, VaultFile]] = field(default_factory=list)
+    files: list[VaultFile] = field(default_factory=list)
+    """Looked at; their bytes are as before, or they have none that matter."""
+    gone: list[str] = field(default_factory=list)
+    troubles: list[PathDiagnostics] = field(default_factory=list)
+    unstable: list[str] = field(default_factory=list)
+    touched: set[int] = field(default_factory=set)
+    """Keys of sources whose links may mean another file now."""
+    removed: set[int] = field(default_factory=set)
+
+
+class Indexer:
+    """Turns paths into commits. One instance, one thread."""
+
+    def __init__(self, parts: IndexParts, classifier: Classifier, options: DeriveOptions) -> None:
+        self._parts = parts
+        self.classifier = classifier
+        self.options = options
+        self.known = Known()
+
+    # ------------------------------------------------------------------------------------------------------- the road
+
+    def index(self, paths: Sequence[str], run: Run, *, force: bool = False) -> list[str]:
+        """Bring these paths up to date in one transaction; returns those that were changing while they were read.
+
+        `force` re-does notes whose bytes are as stored. Raises StoreError if the commit fails: then nothing happened.
+        """
+        plan = _Plan(run, force)
+        for path in paths:
+            self._read(path, plan)
+        self._name(plan)
+        notes = tuple(self._note_rows(draft, file, plan) for draft, file in plan.drafts)
+        canvases = tuple(self._canvas_rows(path, raw, plan) for path, raw, _ in plan.canvases)
+        relinked = self._relink(plan, {rows.meta.key for rows in notes} | {rows.key for rows in canvases})
+        self._commit(plan, notes, canvases, relinked)
+        return plan.unstable
+
+    def register(self, files: Iterable[VaultFile], run: Run) -> None:
+        """Learn the names of files before any of them is read, so that links between new notes resolve at once.
+
+        Files that are never read (attachments, excluded notes, conflict copies) are done with this.
+        """
+        plan = _Plan(run)
+        for file in files:
+            if file.kind in ("note", "canvas"):
+                plan.touched |= self.known.book.add_file(file.path)
+            else:
+                self._plain_file(file, plan)
+        self._name(plan)
+        self._commit(plan, (), (), self._relink(plan, set()))
+
+    def resolve(self, paths: Sequence[str], run: Run) -> None:
+        """Answer the links of these notes and canvases again; what is as it was stays untouched."""
+        plan = _Plan(run)
+        plan.touched = {key for path in paths if (key := self.known.key(path)) is not None}
+        self._commit(plan, (), (), self._relink(plan, set()))
+
+    def pending(self, files: Iterable[VaultFile]) -> list[VaultFile]:
+        """Those of `files` that have to be read."""
+        return [file for file in files if file.kind in ("note", "canvas")]
+
+    # ---------------------------------------------------------------------------------------------- 1, 2: read, derive
+
+    def _read(self, path: str, plan: _Plan) -> None:
+        """The bytes of one path, and what they say."""
+        kind = self.classifier.kind(path)
+        if kind is None:
+            plan.gone.append(path)
+            return
+        plan.run.seen += 1
+        outcome = read_stable(self._parts.vault, path, max_bytes=MAX_NOTE_BYTES, root_id=self._parts.root_id())
+        if isinstance(outcome, Gone):
+            plan.gone.append(path)
+        elif isinstance(outcome, Unstable):
+            plan.unstable.append(path)
+        elif isinstance(outcome, Unreadable):
+            self._unreadable(path, outcome, plan)
+        elif kind == "note":
+            self._read_note(path, outcome, plan)
+        elif kind == "canvas":
+            self._read_canvas(path, outcome, plan)
+        else:
+            self._plain_file(VaultFile(path, kind, outcome.stat), plan)
+
+    def _read_note(self, path: str, outcome: ReadOutcome, plan: _Plan) -> None:
+        known, file = self.known.notes.get(path), VaultFile(path, "note", outcome.stat)
+        if known is not None and not plan.force and known.raw_hash == hashlib.sha256(outcome.raw).hexdigest():
+            dated_by_mtime = known.modified == utc_text(known.mtime_ns)
+            if known.mtime_ns == outcome.stat.mtime_ns or not dated_by_mtime:
+                plan.files.append(file)
+                return
+        plan.drafts.append((derive(path, outcome.raw, self.options, self._parts.counter), file))
+
+    def _read_canvas(self, path: str, outcome: ReadOutcome, plan: _Plan) -> None:
+        known, file = self.known.canvases.get(path), VaultFile(path, "canvas", outcome.stat)
+        if known is not None and not plan.force and known.raw_hash == hashlib.sha256(outcome.raw).hexdigest():
+            plan.files.append(file)
+        else:
+            plan.canvases.append((path, outcome.raw, file))
+
+    def _plain_file(self, file: VaultFile, plan: _Plan) -> None:
+        """An attachment, an excluded note, a conflict copy: a name that links may mean, and no more."""
+        plan.files.append(file)
+        key = self.known.key(file.path)
+        if key is not None:  # excluded since it was indexed
+            plan.removed.add(key)
+        if file.kind == "conflict":
+            message = "a conflict copy of a sync tool is not indexed: merge it into its note, then delete it"
+            plan.troubles.append(PathDiagnostics(file.path, (Diagnostic("conflict_copy", message),)))
+
+    def _unreadable(self, path: str, why: Unreadable, plan: _Plan) -> None:
+        """Keep what is known of the file, and say so. A lost vault is not the file's trouble."""
+        plan.run.error(why.message)
+        if why.code != "vault":
+            message = f"{why.message}; what was indexed before is still served"
+            plan.troubles.append(PathDiagnostics(path, (Diagnostic("unreadable", message),)))
+
+    # -------------------------------------------------------------------------------------------------------- 3: names
+
+    def _name(self, plan: _Plan) -> None:
+        """Which names the vault has now, and whose links that touches."""
+        book = self.known.book
+        for path in plan.gone:
+            plan.touched |= book.remove_file(path)
+            key = self.known.key(path)
+            if key is not None:
+                plan.removed.add(key)
+            if path in self.known.files and key is None:
+                plan.troubles.append(PathDiagnostics(path, ()))
+        seen = (*(file for _, file in plan.drafts), *(file for _, _, file in plan.canvases), *plan.files)
+        for file in seen:
+            plan.touched |= book.add_file(file.path)
+        for key in plan.removed:
+            book.forget(key)
+
+    # ----------------------------------------------------------------------------------------------- 4: links and rows
+
+    def _note_rows(self, draft: Draft, file: VaultFile, plan: _Plan) -> NoteRows:
+        """A note's links answered and its rows made."""
+        known = self.known.notes.get(draft.path)
+        if known is not None and not plan.force and self._stays_stale(known, draft):
+            return self._stale_rows(known, draft, file)
+        key = known.key if known else self._parts.db.allocate_keys(1)[0]
+        meta = meta_of(draft, key, file.stat.mtime_ns, self.options)
+        changed = known is None or plan.force or _differs(known, meta)
+        links = self.known.book.resolve(draft.note.links, draft.path)
+        names = waiting_keys(draft.note.links)
+        self.known.book.set_links(key, names)
+        chunk_keys = self._parts.db.allocate_keys(len(draft.chunked.chunks))
+        chunks = tuple(
+            ChunkRow(chunk_key, chunk_uuid(self.options.prefix, draft.path, chunk.idx), chunk)
+            for chunk_key, chunk in zip(chunk_keys, draft.chunked.chunks, strict=True)
+        )
+        edges = edges_of(self.options.prefix, draft.note, links)
+        plan.run.changed += changed
+        plan.run.chunks += len(chunks)
+        plan.run.edges += len(edges)
+        return NoteRows(
+            meta=meta,
+            raw=draft.raw,
+            chunks=chunks,
+            title_passage=draft.chunked.title_passage,
+            docs=tuple(
+                DocRow(chunk_keys[chunk.idx] if chunk is not None else key, terms) for chunk, terms in words_of(draft)
+            ),
+            links=links,
+            link_names=tuple(sorted(names)),
+            edges=edges,
+            diagnostics=(*draft.note.diagnostics, *link_diagnostics(links)),
+            run_id=plan.run.id if changed else None,
+        )
+
+    def _stays_stale(self, known: NoteMeta, draft: Draft) -> bool:
+        """Hash mode ``frontmatter``: a body edit waits until the metadata changes, or the old body comes back."""
+        if draft.hash_mode != "frontmatter" or known.frontmatter_hash != draft.note.frontmatter_hash:
+            return False
+        if not known.stale:
+            return known.body_hash != draft.note.body_hash
+        return read.indexed_body(self._parts.db, known.key) != draft.note.body
+
+    def _stale_rows(self, known: NoteMeta, draft: Draft, file: VaultFile) -> NoteRows:
+        """The newest bytes, for export and hashes; words, vectors and links stay those of the body as it was."""
+        stored = read.load_links(self._parts.db, [known.key]).get(known.key, ())
+        return NoteRows(
+            meta=meta_of(draft, known.key, file.stat.mtime_ns, self.options, stale=True),
+            raw=draft.raw,
+            chunks=(),
+            title_passage=draft.chunked.title_passage,
+            docs=(),
+            links=stored,
+            link_names=tuple(sorted(waiting_keys(answer.link for answer in stored))),
+            edges=edges_of(self.options.prefix, draft.note, stored),
+            diagnostics=(*draft.note.diagnostics, *link_diagnostics(stored)),
+            run_id=None,
+            keep_chunks=True,
+        )
+
+    def _canvas_rows(self, path: str, raw: bytes, plan: _Plan) -> CanvasRows:
+        """A canvas has links and edges, no text."""
+        known = self.known.canvases.get(path)
+        key = known.key if known else self._parts.db.allocate_keys(1)[0]
+        found, diagnostics = read_canvas(path, raw)
+        links = self.known.book.resolve(found, path)
+        names = waiting_keys(found)
+        self.known.book.set_links(key, names)
+        own_id = file_uuid(self.options.prefix, path)
+        plan.run.changed += 1
+        return CanvasRows(
+            key=key,
+            id=own_id,
+            path=path,
+            raw_hash=hashlib.sha256(raw).hexdigest(),
+            links=links,
+            link_names=tuple(sorted(names)),
+            edges=edges_of_links(self.options.prefix, path, links),
+            diagnostics=(*diagnostics, *link_diagnostics(links)),
+            run_id=plan.run.id,
+        )
+
+    def _relink(self, plan: _Plan, own: set[int]) -> tuple[RelinkRows, ...]:
+        """The others: sources whose links mean another file now, though their bytes are as before."""
+        keys = sorted(plan.touched - own - plan.removed)
+        stored = read.load_links(self._parts.db, keys) if keys else {}
+        out = []
+        for key in keys:
+            path, before = self.known.path(key), stored.get(key, ())
+            now = self.known.book.resolve([answer.link for answer in before], path)
+            if now != before:
+                out.append(self._relink_rows(key, path, now, plan.run))
+        return tuple(out)
+
+    def _relink_rows(self, key: int, path: str, links: tuple[ResolvedLink, ...], run: Run) -> RelinkRows:
+        prefix = self.options.prefix
+        canvas = self.known.canvases.get(path)
+        if canvas is not None:
+            own_id, edges = canvas.id, edges_of_links(prefix, path, links)
+        else:
+            own_id = self.known.notes[path].id
+            edges = edges_of(prefix, read_note(path, read.read_raw(self._parts.db, key), self.options.read), links)
+        return RelinkRows(key, path, own_id, links, edges, link_diagnostics(links), run.id)
+
+    # ------------------------------------------------------------------------------------------------------- 5: commit
+
+    def _commit(
+        self,
+        plan: _Plan,
+        notes: tuple[NoteRows, ...],
+        canvases: tuple[CanvasRows, ...],
+        relinked: tuple[RelinkRows, ...],
+    ) -> None:
+        """One transaction, unless there is nothing to say."""
+        files = (*(file for _, file in plan.drafts), *(file for _, _, file in plan.canvases), *plan.files)
+        batch = Batch(
+            files_upsert=tuple(file for file in files if self.known.files.get(file.path) != file),
+            files_removed=tuple(path for path in plan.gone if path in self.known.files),
+            notes=notes,
+            canvases=canvases,
+            removed=tuple(sorted(plan.removed)),
+            relinked=relinked,
+            path_diagnostics=tuple(plan.troubles),
+        )
+        if batch == Batch(at=batch.at):
+            return
+        texts = {rows.meta.key: draft.texts for rows, (draft, _) in zip(notes, plan.drafts, strict=True)}
+        missing, remembered = self._look_up(texts, plan.run)
+        self._write(batch, plan.run)
+        self._publish(batch, remembered)
+        self._enqueue(batch, texts, missing)
+
+    def _write(self, batch: Batch, run: Run | None) -> None:
+        if run is not None:
+            batch = dataclasses.replace(batch, run=run.row())
+        started = time.perf_counter()
+        write.commit(self._parts.db, batch)
+        self._parts.metrics.commit_seconds.observe(time.perf_counter() - started)
+        self._parts.metrics.commits.inc()
+
+    def _look_up(self, texts: dict[int, dict[bytes, str]], run: Run) -> tuple[set[bytes], VectorRows | None]:
+        """Which passages have no vector, and the vectors that only the file remembers (of a text that came back)."""
+        wanted = {digest for passages in texts.values() for digest in passages}
+        missing = set(self._parts.hot.missing(wanted))
+        model = self._parts.model()
+        remembered = None
+        if missing and model is not None:
+            asked = [digest.hex() for digest in missing]
+            remembered = read.load_vectors(self._parts.db, asked, model.fingerprint, model.dim)
+        if remembered is not None:
+            missing -= {bytes.fromhex(text_hash) for text_hash in remembered.hashes}
+        reused = len(wanted) - len(missing)
+        run.reused += reused
+        self._parts.metrics.embeddings_reused.inc(reused)
+        return missing, remembered
+
+    # ------------------------------------------------------------------------------------------------------ 6: publish
+
+    def _publish(self, batch: Batch, remembered: VectorRows | None) -> None:
+        """The resident index and all who listen follow the commit."""
+        vectors = None
+        if remembered is not None and remembered.hashes:
+            vectors = ([bytes.fromhex(text_hash) for text_hash in remembered.hashes], remembered.matrix)
+        self._parts.hot.apply(
+            HotDelta(
+                revision=self._parts.db.revision,
+                removed_notes=tuple(key for key in batch.removed if self.known.path(key) in self.known.notes),
+                notes=tuple(rows.meta for rows in batch.notes),
+                docs=tuple(doc for rows in batch.notes for doc in hot_docs(rows)),
+                kept_docs=tuple(rows.meta.key for rows in batch.notes if rows.keep_chunks),
+                vectors=vectors,
+            )
+        )
+        gone = [self.known.notes[path] for path in map(self.known.path, batch.removed) if path in self.known.notes]
+        self.known.follow(batch)
+        self._parts.metrics.notes_indexed.inc(len(batch.notes))
+        for note in gone:
+            self._tell("note.removed", note)
+        for rows in batch.notes:
+            self._tell("note.indexed", rows.meta)
+
+    def _enqueue(self, batch: Batch, texts: dict[int, dict[bytes, str]], missing: set[bytes]) -> None:
+        for key in batch.removed:
+            self._parts.queue.discard(key)
+        for rows in batch.notes:
+            wanted = {digest: text for digest, text in texts[rows.meta.key].items() if digest in missing}
+            if not rows.keep_chunks:
+                self._parts.queue.add(rows.meta.key, rows.meta.mtime_ns, wanted)
+            if not wanted:
+                self._tell("note.embedded", rows.meta)
+
+    def _tell(self, name: str, note: NoteMeta) -> None:
+        data = {"id": note.id, "path": note.path, "revision": self._parts.db.revision}
+        self._parts.events.publish(Event(name, data, note.visibility, note.flags))
+
+    # --------------------------------------------------------------------------------------------------------- vectors
+
+    def store_vectors(self, vectors: Vectors, run: Run | None) -> None:
+        """Phase two: vectors that have been made, in a commit of their own. Another model's are dropped."""
+        model = self._parts.model()
+        if model is None or vectors.fingerprint != model.fingerprint:
+            return
+        made = len(vectors.hashes)
+        if run is not None:
+            run.made += made
+        rows = VectorRows(vectors.fingerprint, tuple(digest.hex() for digest in vectors.hashes), vectors.matrix)
+        self._write(Batch(vectors=rows), run)
+        self._parts.hot.apply(HotDelta(revision=self._parts.db.revision, vectors=(vectors.hashes, vectors.matrix)))
+        self._parts.queue.done(set(vectors.hashes))
+        self._parts.metrics.embeddings_made.inc(made)
+
+
+def hot_docs(rows: NoteRows) -> list[HotDoc]:
+    """The documents of a note for the resident index; the title passage goes to the first."""
+    passages: dict[int, list[bytes]] = {row.key: [] for row in rows.docs}
+    for row in rows.chunks:
+        passages[row.key] = [bytes.fromhex(passage.text_hash) for passage in row.chunk.passages]
+    if rows.docs and rows.title_passage is not None:
+        passages[rows.docs[0].key].insert(0, bytes.fromhex(rows.title_passage.text_hash))
+    return [HotDoc(row.key, rows.meta.key, row.terms, tuple(passages[row.key])) for row in rows.docs]
+
+
+def link_diagnostics(links: Iterable[ResolvedLink]) -> tuple[Diagnostic, ...]:
+    """``link_unresolved`` and ``link_ambiguous``, one a link."""
+    out = []
+    for answer in links:
+        link = answer.link
+        if link.kind == "url":
+            continue
+        if answer.resolved is None:
+            out.append(Diagnostic("link_unresolved", f"no file is called {link.target!r}", link.line))
+        elif answer.ambiguous:
+            message = f"several files are called {link.target!r}; taken: {answer.resolved}"
+            out.append(Diagnostic("link_ambiguous", message, link.line))
+    return tuple(out)
+
+
+def _differs(known: NoteMeta, meta: NoteMeta) -> bool:
+    """Whether the note counts as changed by its hash mode (the new one, as the note says it now)."""
+    name = f"{meta.hash_mode}_hash"
+    return known.stale or bool(getattr(known, name) != getattr(meta, name))
+

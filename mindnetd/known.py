@@ -1,0 +1,96 @@
+"""What the writer knows of the vault without looking: files, notes, canvases, names, links. All of it resident."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from mindnetd.core.records import NoteMeta, VaultFile
+from mindnetd.lanes.hot import HotIndex, HotRows
+from mindnetd.linkbook import LinkBook
+from mindnetd.store import read
+from mindnetd.store.db import Database
+from mindnetd.store.records import Batch, HotColumns, StoredCanvas
+
+
+class Known:
+    """Follows the database commit by commit. Writer thread only."""
+
+    def __init__(self) -> None:
+        self.book = LinkBook()
+        self.files: dict[str, VaultFile] = {}
+        self.notes: dict[str, NoteMeta] = {}
+        self.canvases: dict[str, StoredCanvas] = {}
+        self._paths: dict[int, str] = {}
+
+    def load(self, db: Database, notes: Iterable[NoteMeta]) -> None:
+        """Take over what the database holds, without reading a note."""
+        self.__init__()  # type: ignore[misc]  # as new
+        self.files = dict(read.load_files(db))
+        for path in self.files:
+            self.book.names.add(path)
+        self.notes = {note.path: note for note in notes}
+        self.canvases = {canvas.path: canvas for canvas in read.load_canvases(db)}
+        self._paths = {note.key: note.path for note in self.notes.values()}
+        self._paths |= {canvas.key: canvas.path for canvas in self.canvases.values()}
+        waiting: dict[int, list[str]] = {}
+        for key, name in read.load_link_names(db):
+            waiting.setdefault(key, []).append(name)
+        for key, names in waiting.items():
+            self.book.set_links(key, names)
+
+    def key(self, path: str) -> int | None:
+        """The key of the note or canvas at `path`, or None."""
+        known = self.notes.get(path) or self.canvases.get(path)
+        return known.key if known else None
+
+    def path(self, key: int) -> str:
+        """Where the note or canvas with `key` lies."""
+        return self._paths[key]
+
+    def follow(self, batch: Batch) -> None:
+        """`batch` has been committed."""
+        for path in batch.files_removed:
+            self.files.pop(path, None)
+        for file in batch.files_upsert:
+            self.files[file.path] = file
+        for key in batch.removed:
+            path = self._paths.pop(key)
+            self.notes.pop(path, None)
+            self.canvases.pop(path, None)
+        for rows in batch.notes:
+            self.notes[rows.meta.path] = rows.meta
+            self._paths[rows.meta.key] = rows.meta.path
+        for canvas in batch.canvases:
+            self.canvases[canvas.path] = StoredCanvas(canvas.key, canvas.id, canvas.path, canvas.raw_hash)
+            self._paths[canvas.key] = canvas.path
+
+
+def load_hot_index(hot: HotIndex, columns: HotColumns) -> None:
+    """Fill the resident index from the database's columns. A title passage goes to its note's first document."""
+    first: dict[int, int] = {}
+    for doc, note in zip(columns.doc_key[::-1].tolist(), columns.doc_note[::-1].tolist(), strict=True):
+        first[note] = doc
+    titles = np.flatnonzero(columns.passage_is_title)
+    passage_doc = columns.passage_owner.copy()
+    passage_doc[titles] = [first[note] for note in columns.passage_note[titles].tolist()]
+    order = np.argsort(~columns.passage_is_title, kind="stable")
+    hot.load(
+        HotRows(
+            revision=columns.revision,
+            notes=columns.notes,
+            terms=columns.terms,
+            posting_term=columns.posting_term,
+            posting_doc=columns.posting_doc,
+            posting_field=columns.posting_field,
+            posting_tf=columns.posting_tf,
+            doc_key=columns.doc_key,
+            doc_note=columns.doc_note,
+            doc_lengths=columns.doc_lengths,
+            passage_doc=passage_doc[order],
+            passage_hash=columns.passage_hash[order],
+            vector_hash=columns.vector_hash,
+            vectors=columns.matrix,
+        )
+    )

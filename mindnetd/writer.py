@@ -1,0 +1,379 @@
+"""The one thread that changes anything: it owns the settling paths, the bulk work, and every commit.
+
+Others only send it messages (`mark`, `doubt`, `deliver`, `submit`), which never block. One turn does one piece of work, the
+most urgent first: a settled save, then vectors, then a scan, then a slice of the bulk work. So a save overtakes a first
+index within one slice (about `SLICE_S`), and the thread sleeps when there is nothing to do.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mindnetd.backlog import Vectors
+from mindnetd.core.records import VaultFile
+from mindnetd.core.settle import MarkKind, Settler, SettleOptions
+from mindnetd.errors import MindnetError, StoreError, VaultError
+from mindnetd.index import Indexer
+from mindnetd.jobs import JobBook
+from mindnetd.runs import Run
+from mindnetd.scan import ScanResult, diff, scan
+from mindnetd.telemetry import event
+from mindnetd.vaultio import RootId, look
+
+log = logging.getLogger(__name__)
+
+SLICE_S = 0.12
+"""What a slice of bulk work should take: the most that a save waits for it."""
+MOST_AT_ONCE = 256
+BURST = 48
+"""This many dirty paths are a burst: they are committed a few times a second instead of one by one."""
+BURST_PAUSE_S = 0.25
+RETRY_S = 5.0
+"""How soon a scan is tried again after the vault, or a part of it, could not be read."""
+LONGEST_SLEEP_S = 10.0
+RECENT_S = 15.0
+"""A file that a scan finds changed this recently may still be in the middle of its save."""
+
+
+@dataclass
+class Bulk:
+    """Work that is done in slices. ``job`` is told how far it is."""
+
+    run: Run
+    items: deque[str]
+    force: bool = False
+    job: str | None = None
+    total: int = 0
+    work: Callable[[Sequence[str], Run], None] | None = None
+    """What to do with a slice, where it is not indexing."""
+    done: Callable[[], None] = lambda: None
+    """Called on the writer thread when all of it is done."""
+
+    def __post_init__(self) -> None:
+        self.total = len(self.items)
+
+
+@dataclass
+class WriterParts:
+    """What the writer works with; made by the composition root."""
+
+    vault: Path
+    indexer: Indexer
+    jobs: JobBook
+    new_run: Callable[[str], Run]
+    scanned: Callable[[ScanResult], None]
+    root_id: Callable[[], RootId | None]
+    recover: Callable[[StoreError], None]
+    """After a failed commit: reopen the database and load everything anew. Raises StoreError while that is not possible."""
+    run_ended: Callable[[Run], None]
+    housekeep: Callable[[], None]
+    """Called when the bulk work has just ended: compaction, giving memory back."""
+    vectors_stored: Callable[[int], None] = lambda _: None
+    redo_all: Callable[[], bool] = lambda: False
+    """Whether every note has to be derived again; asked by the first scan."""
+    settle: SettleOptions = field(default_factory=SettleOptions)
+
+
+class Writer(threading.Thread):
+    """See the module. `start` it, send it messages, `stop` it."""
+
+    def __init__(self, parts: WriterParts) -> None:
+        super().__init__(name="mindnetd-writer", daemon=True)
+        self._parts = parts
+        self._settler = Settler(parts.settle)
+        self._wake = threading.Condition()
+        self._marks: deque[tuple[str, MarkKind]] = deque()
+        self._vectors: deque[Vectors] = deque()
+        self._calls: deque[Callable[[], None]] = deque()
+        self._doubts: dict[str, str | None] = {}
+        self._stop_asked = False
+        self._bulks: deque[Bulk] = deque()
+        self._slice = 32
+        self._scan_at: float | None = None
+        self._burst_at = 0.0
+        self._failures = 0
+        self.last_run: Run | None = None
+        """The run that ended last."""
+        self.first_run: Run | None = None
+        """The run of the first scan, once it has begun."""
+        self.trouble: str | None = None
+        """Why the vault or the database cannot be used now, or None."""
+        self.reconciled = False
+        """The first scan and all that it found are done."""
+        self.beat = time.monotonic()
+        """When the thread last came round; the watchdog's ping depends on it."""
+
+    # ------------------------------------------------------------------------------------------ messages (any thread)
+
+    def mark(self, kind: MarkKind, path: str) -> None:
+        """`path` may have changed."""
+        self._send(lambda: self._marks.append((path, kind)))
+
+    def doubt(self, reason: str, job: str | None = None) -> None:
+        """Only a scan can tell. Many doubts before it make one scan; `job` ends with what it finds."""
+        self._send(lambda: self._doubts.__setitem__(reason, job))
+
+    def deliver(self, vectors: Vectors) -> None:
+        """Vectors are made."""
+        self._send(lambda: self._vectors.append(vectors))
+
+    def submit(self, bulk: Bulk) -> None:
+        """Do this in slices, after what was submitted before."""
+        self._send(lambda: self._bulks.append(bulk))
+
+    def configure(self, settle: SettleOptions) -> None:
+        """Take over other settle times. Writer thread."""
+        self._settler.configure(settle)
+
+    def call(self, function: Callable[[], None]) -> None:
+        """Run `function` on the writer thread, between two pieces of work."""
+        self._send(lambda: self._calls.append(function))
+
+    def stop(self, timeout_s: float) -> bool:
+        """End after the piece of work at hand; what is left is found again by the next start. False: still running."""
+        self._send(lambda: setattr(self, "_stop_asked", True))
+        if self.is_alive():
+            self.join(timeout_s)
+        return not self.is_alive()
+
+    def queued(self) -> int:
+        """Paths that wait or settle."""
+        return len(self._marks) + len(self._settler) + sum(len(bulk.items) for bulk in self._bulks)
+
+    @property
+    def settled(self) -> bool:
+        """Nothing is dirty, queued, settling, doubted, and the first scan is done."""
+        return self.reconciled and not self.queued() and not self._doubts and not self._bulks and self.trouble is None
+
+    def bulk_progress(self) -> tuple[int, int]:
+        """(done, total) notes of the bulk work at hand; (0, 0) without any."""
+        bulks = list(self._bulks)
+        total = sum(bulk.total for bulk in bulks)
+        return total - sum(len(bulk.items) for bulk in bulks), total
+
+    def wait_for_message(self, most_s: float) -> None:
+        """Sleep until there is a message, or `most_s`. For `run_until_settled`'s caller."""
+        with self._wake:
+            if not self._anything_sent():
+                self._wake.wait(most_s)
+
+    def _send(self, put: Callable[[], None]) -> None:
+        with self._wake:
+            put()
+            self._wake.notify()
+
+    # -------------------------------------------------------------------------------------------------------- the loop
+
+    def run(self) -> None:
+        """Turn after turn until stopped."""
+        while not self._stop_asked:
+            self.beat = time.monotonic()
+            try:
+                pause = self._turn(self.beat)
+            except StoreError as error:
+                pause = self._store_failed(error)
+            if pause:
+                self.wait_for_message(pause)
+        for bulk in self._bulks:
+            if bulk.job:
+                self._parts.jobs.fail(bulk.job, "the daemon stopped")
+
+    def run_until_settled(self, progress: Callable[[], None]) -> None:
+        """The same loop on the caller's thread, for ``mindnetd index``: ends when there is nothing left to do.
+
+        Raises StoreError and VaultError instead of waiting for better times.
+        """
+        while not self.settled or self._vectors:
+            pause = self._turn(time.monotonic())
+            if self.trouble:
+                raise VaultError(self.trouble)
+            progress()
+            if pause:
+                self.wait_for_message(min(pause, 0.2))
+
+    def _anything_sent(self) -> bool:
+        return bool(self._marks or self._vectors or self._calls or self._doubts or self._stop_asked)
+
+    def _turn(self, now: float) -> float:
+        """One piece of work, the most urgent; returns how long to sleep if there is none (0: come again at once)."""
+        while self._marks:
+            path, kind = self._marks.popleft()
+            self._settler.mark(path, kind, now)
+        if self._calls:
+            self._calls.popleft()()
+        elif self._ready_paths(now):
+            pass
+        elif self._vectors:
+            self._parts.indexer.store_vectors(self._vectors[0], self.last_run)
+            self._parts.vectors_stored(len(self._vectors[0].hashes))
+            self._vectors.popleft()
+        elif self._doubts or (self._scan_at is not None and now >= self._scan_at):
+            self._scan()
+        elif self._bulks:
+            self._slice_of(self._bulks[0])
+        else:
+            return self._pause(now)
+        self._failures = 0
+        return 0.0
+
+    def _pause(self, now: float) -> float:
+        due = [at for at in (self._settler.next_due(), self._scan_at) if at is not None]
+        if self._burst_at > now and len(self._settler) > BURST:
+            due = [self._burst_at]
+        return max(0.001, min([LONGEST_SLEEP_S, *(at - now for at in due)]))
+
+    # --------------------------------------------------------------------------------------------------------- a save
+
+    def _ready_paths(self, now: float) -> bool:
+        """Look at the paths that have settled and index those that are ready; False if there were none."""
+        if len(self._settler) > BURST and now < self._burst_at:
+            return False
+        ready = []
+        for path in self._settler.due(now, MOST_AT_ONCE):
+            seen = look(self._parts.vault, path, root_id=self._parts.root_id())
+            if seen.error is not None:
+                self._settler.drop(path)
+                self._scan_soon(now)
+            elif self._settler.look(path, seen.stat, seen.open_for_write, now) == "ready":
+                ready.append(path)
+        if ready:
+            self._burst_at = now + BURST_PAUSE_S
+            run = self._parts.new_run("watch")
+            self._index(ready, run, force=False)
+            self._end(run)
+        return bool(ready)
+
+    def _index(self, paths: Sequence[str], run: Run, *, force: bool) -> None:
+        now = time.monotonic()
+        try:
+            unstable = self._parts.indexer.index(paths, run, force=force)
+        except StoreError:
+            for path in paths:
+                self._settler.mark(path, "scan", now)
+            raise
+        for path in unstable:
+            self._settler.mark(path, "scan", now)
+
+    # --------------------------------------------------------------------------------------------------------- a scan
+
+    def _scan(self) -> None:
+        """Compare the vault with what is known; what differs becomes settling paths or bulk work."""
+        with self._wake:
+            doubts, self._doubts = self._doubts, {}
+        self._scan_at = None
+        jobs = [job for job in doubts.values() if job]
+        try:
+            found = scan(self._parts.vault, self._parts.indexer.classifier)
+            changes = diff(self._parts.indexer.known.files, found)
+            if changes.vault_missing:
+                raise VaultError(f"vault {self._parts.vault}: empty now, but it had notes; nothing is deleted")
+        except VaultError as error:
+            self._vault_lost(error, jobs)
+            return
+        self._parts.scanned(found)
+        unreadable = found.unreadable[0] if found.unreadable else None
+        self.trouble = f"{unreadable or 'the vault'}: cannot be read; nothing in it is deleted" if found.unreadable else None
+        if self.trouble:
+            self._scan_soon(time.monotonic())
+        run = self._parts.new_run("start" if not self.reconciled else "+".join(sorted(doubts)) or "retry")
+        self.first_run = self.first_run or run
+        fresh = [*changes.added, *changes.changed]
+        self._parts.indexer.register(fresh, run)
+        self._take_on(fresh, changes.removed, run, jobs)
+
+    def _take_on(self, fresh: Iterable[VaultFile], removed: Sequence[str], run: Run, jobs: Sequence[str]) -> None:
+        """Settled-looking files are read in bulk, newest first; a file that may be in mid-save settles like an event."""
+        now, wall = time.monotonic(), time.time()
+        files = sorted(
+            (file for file in self._parts.indexer.pending(fresh)), key=lambda file: (-file.stat.mtime_ns, file.path)
+        )
+        bulk = []
+        for file in files:
+            changed = max(file.stat.mtime_ns, file.stat.ctime_ns) / 1e9
+            if self.reconciled and 0 <= wall - changed < RECENT_S:
+                self._settler.mark(file.path, "scan", now, file.stat)
+            else:
+                bulk.append(file.path)
+        for path in removed:
+            self._settler.mark(path, "deleted", now)
+        self._bulks.append(Bulk(run, deque(bulk), job=jobs[0] if jobs else None))
+        for job in jobs[1:]:
+            self._bulks.append(Bulk(run, deque(), job=job))
+
+    def _vault_lost(self, error: VaultError, jobs: Sequence[str]) -> None:
+        if self.trouble != error.message:
+            event(log, "vault cannot be read", logging.WARNING, reason=error.message)
+        self.trouble = error.message
+        self._settler.clear()
+        for job in jobs:
+            self._parts.jobs.fail(job, error.message)
+        self._scan_soon(time.monotonic())
+
+    def _scan_soon(self, now: float) -> None:
+        at = now + RETRY_S
+        self._scan_at = at if self._scan_at is None else min(self._scan_at, at)
+
+    # ------------------------------------------------------------------------------------------------------- bulk work
+
+    def _slice_of(self, bulk: Bulk) -> None:
+        """Do as much of it as fits `SLICE_S`."""
+        part = [bulk.items.popleft() for _ in range(min(self._slice, len(bulk.items)))]
+        if part:
+            started = time.perf_counter()
+            try:
+                if bulk.work is not None:
+                    bulk.work(part, bulk.run)
+                else:
+                    self._index(part, bulk.run, force=bulk.force)
+            except MindnetError:
+                bulk.items.extendleft(reversed(part))
+                raise
+            took = time.perf_counter() - started
+            self._slice = max(4, min(MOST_AT_ONCE, int(self._slice * min(2.0, SLICE_S / max(took, 1e-3)))))
+            if bulk.job:
+                self._parts.jobs.progress(bulk.job, bulk.total - len(bulk.items), bulk.total)
+        if not bulk.items:
+            self._bulk_done(bulk)
+
+    def _bulk_done(self, bulk: Bulk) -> None:
+        self._bulks.popleft()
+        self._end(bulk.run)
+        if bulk.job:
+            result = {"run": bulk.run.id, "changed": bulk.run.changed, "failed": bulk.run.failed}
+            self._parts.jobs.finish(bulk.job, result)
+        bulk.done()
+        if not self._bulks:
+            if not self.reconciled and self.trouble is None:
+                self.reconciled = True
+            if bulk.total:
+                self._parts.housekeep()
+
+    def _end(self, run: Run) -> None:
+        """A run that did nothing leaves no trace."""
+        run.end()
+        if run.changed or run.failed or run.seen:
+            self.last_run = run
+            self._parts.run_ended(run)
+
+    # -------------------------------------------------------------------------------------------------------- failures
+
+    def _store_failed(self, error: StoreError) -> float:
+        """A commit failed, so nothing of it happened: reopen, load anew, look at the whole vault again."""
+        self._failures += 1
+        event(log, "database failed", logging.ERROR, code=error.code, reason=error.message, tries=self._failures)
+        self.trouble = error.message
+        try:
+            self._parts.recover(error)
+        except StoreError as again:
+            self.trouble = again.message
+            return min(60.0, 2.0 ** min(self._failures, 6))
+        self.trouble = None
+        self._vectors.clear()
+        self.doubt("recovered")
+        return min(60.0, 0.25 * 2.0**self._failures)
