@@ -1,0 +1,161 @@
+"""The running daemon: first index, questions, saves, restart, idle.   python -m benchmarks.live VAULT [--idle SECONDS]
+
+Works on a copy of the vault, since saves are part of it. Without VAULT: the demo vault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.harness import (
+    Connection,
+    Daemon,
+    Report,
+    best_of,
+    empty_route,
+    median_ms,
+    percentile,
+    wait_for,
+)
+
+SETTLE_MS = 200
+QUESTIONS = 200
+SAVES = 40
+QUESTION_FRAMES = ("how does {} work", "{}", "what is {} for", "difference between {} and others", "set up {}")
+
+
+def questions(connection: Connection, seed: int = 1) -> list[str]:
+    """Mixed questions made from titles, reproducible for one vault."""
+    notes = connection.call("GET", "/notes?limit=500")["notes"]
+    titles = sorted(note["title"] for note in notes)
+    rng = random.Random(seed)
+    frames = itertools.cycle(QUESTION_FRAMES)
+    return [next(frames).format(rng.choice(titles)) for _ in range(QUESTIONS)]
+
+
+def ask(connection: Connection, text: str, **more: object) -> list[dict[str, object]]:
+    """The results of one question."""
+    results: list[dict[str, object]] = connection.call("POST", "/query", {"text": text, **more})["results"]
+    return results
+
+
+def bare_embedding_ms(texts: list[str]) -> float:
+    """The median time of embedding a question alone, in this process with the same model."""
+    import os
+
+    from mindnetd.inference.embedder import EmbedderOptions, open_embedder
+    from mindnetd.places import places
+
+    embedder = open_embedder(EmbedderOptions(cache_dir=places(os.environ).models))
+    try:
+        fresh = iter([f"{text} {number}" for number, text in enumerate(texts)])
+        return median_ms(lambda: embedder.embed_query(next(fresh)), len(texts))
+    finally:
+        embedder.close()
+
+
+def measure_questions(daemon: Daemon, report: Report) -> None:
+    connection = daemon.connection()
+    texts = questions(connection)
+
+    def one_pass() -> float:
+        order = iter(texts)
+        return median_ms(lambda: ask(connection, next(order)), len(texts))
+
+    embedding = bare_embedding_ms(texts)
+    with empty_route() as path:
+        empty = Connection(path)
+        floor = median_ms(lambda: empty.call("GET", "/"), 200)
+        empty.close()
+    value = best_of(one_pass)
+    report.row(
+        f"query over the socket, median of {len(texts)} mixed, best of 3", f"{value:.1f} ms", f"{embedding + 5:.1f} ms",
+        f"embed {embedding:.1f}, route {floor:.1f} ms",
+    )  # fmt: skip
+    connection.close()
+
+
+def measure_saves(daemon: Daemon, report: Report, label: str) -> None:
+    """Save notes with a word that is nowhere else, and ask for it until it is found."""
+    connection = daemon.connection()
+    words_ms, vectors_ms = [], []
+    for number in range(SAVES):
+        word = f"zq{time.time_ns():x}"
+        path = daemon.vault / f"bench-{number % 5}.md"
+        start = time.perf_counter()
+        path.write_text(f"---\ntitle: Bench {number % 5}\n---\n# Notes\n\nA line about {word} and a garden.\n")
+        wait_for(lambda w=word: bool(ask(connection, w, lanes=["lexical"])), 30, "a save")  # type: ignore[misc]
+        words_ms.append((time.perf_counter() - start) * 1000)
+
+        def embedded(name: str = path.name) -> bool:
+            note = connection.call("GET", f"/notes/{name}")
+            return bool(note["embedded"] == note["passages"])
+
+        wait_for(embedded, 600, "its vectors")
+        vectors_ms.append((time.perf_counter() - start) * 1000)
+    for what, values, median_target, high in (
+        ("by words", words_ms, SETTLE_MS + 100, SETTLE_MS + 300),
+        ("with vectors", vectors_ms, SETTLE_MS + 300, None),
+    ):
+        report.row(
+            f"save to findable {what}, median of {SAVES}, {label}",
+            f"{statistics.median(values):.0f} ms",
+            f"{median_target} ms",
+        )
+        report.row(
+            f"save to findable {what}, 95th percentile, {label}",
+            f"{percentile(values, 0.95):.0f} ms",
+            f"{high} ms" if high else "",
+        )
+    connection.close()
+
+
+def measure_restart(daemon: Daemon, report: Report) -> None:
+    daemon.stop()
+    started = time.perf_counter()
+    daemon.start()
+    daemon.wait_ready()
+    report.row("restart, nothing changed: until ready", f"{time.perf_counter() - started:.2f} s")
+    report.row("restart, nothing changed: CPU of the whole start", f"{daemon.cpu_s():.2f} s", "imports, model + 1 s")
+
+
+def measure_idle(daemon: Daemon, report: Report, seconds: float) -> None:
+    before = daemon.cpu_s()
+    time.sleep(seconds)
+    share = (daemon.cpu_s() - before) / seconds * 100
+    report.row(f"idle for {seconds:g} s: share of a core", f"{share:.2f} %", "0.5 %")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("vault", type=Path, nargs="?", default=Path(__file__).parent.parent / "demo")
+    parser.add_argument("--idle", type=float, default=30)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        vault = Path(folder, "vault")
+        shutil.copytree(args.vault, vault, ignore=shutil.ignore_patterns(".git"))
+        (Path(folder) / "state").mkdir()
+        report = Report(f"live: {args.vault.name}")
+        with Daemon(vault, Path(folder, "state"), "--set", f"watch.settle_ms={SETTLE_MS}") as daemon:
+            report.row("first index: every note findable by words", f"{daemon.wait_ready():.1f} s")
+            report.row("first index: every vector", f"{daemon.wait_ready(36_000, vectors=True):.1f} s more")
+            report.row(
+                "memory after it: resident, peak", f"{daemon.memory_mb():.0f}, {daemon.memory_mb('VmHWM'):.0f} MB"
+            )
+            measure_questions(daemon, report)
+            measure_saves(daemon, report, "idle")
+            measure_restart(daemon, report)
+            measure_idle(daemon, report, args.idle)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
