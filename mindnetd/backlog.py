@@ -7,6 +7,7 @@ its texts are made again from the stored bytes when its turn comes (chunking is 
 from __future__ import annotations
 
 import heapq
+import itertools
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,7 +39,8 @@ class EmbedQueue:
 
     def __init__(self, texts_of: Callable[[int], Mapping[bytes, str]]) -> None:
         self._texts_of = texts_of
-        self._heap: list[tuple[int, int, _Entry]] = []
+        self._heap: list[tuple[int, int, int, _Entry]] = []
+        self._added = itertools.count()  # a note queued again must not be compared by its entry
         self._entries: dict[int, _Entry] = {}
         self._in_flight: set[bytes] = set()
         self._chars = 0
@@ -57,7 +59,7 @@ class EmbedQueue:
                 texts, size = dict.fromkeys(texts), 0
             self._chars += size
             entry = self._entries[note_key] = _Entry(note_key, texts)
-            heapq.heappush(self._heap, (-newest, note_key, entry))
+            heapq.heappush(self._heap, (-newest, note_key, next(self._added), entry))
             self._changed.notify_all()
 
     def discard(self, note_key: int) -> None:
@@ -111,7 +113,7 @@ class EmbedQueue:
     def _pick(self, most: int) -> dict[bytes, tuple[int, str | None]]:
         picked: dict[bytes, tuple[int, str | None]] = {}
         while self._heap and len(picked) < most:
-            _, _, entry = self._heap[0]
+            *_, entry = self._heap[0]
             if not entry.alive or not entry.missing:
                 heapq.heappop(self._heap)
                 if entry.alive:
