@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, FastAPI, Query, Request, Response
 
-from mindnetd import wire
+from mindnetd import wire_replies
 from mindnetd.browse import NoteQuery
 from mindnetd.browse_graph import Walk
 from mindnetd.errors import NotFound
@@ -60,13 +60,13 @@ Around = Annotated[Walk, Depends(around)]
 def add_browse_routes(app: FastAPI, kit: Kit) -> None:
     """Add the routes of notes and lists."""
 
-    @app.get("/notes", response_model=wire.NotesReply, responses=ERRORS)
+    @app.get("/notes", response_model=wire_replies.NotesReply, responses=ERRORS)
     async def notes(request: Request, view: Seen, paged: Paged, narrowing: Narrowed) -> Response:
         """Every indexed note, by path."""
         query = NoteQuery(*narrowing, paged.limit, paged.cursor)
         return await kit.reply(request, lambda: kit.browser.notes(query, view))
 
-    @app.get("/notes/{ref:path}", response_model=wire.NoteReply, responses=ERRORS)
+    @app.get("/notes/{ref:path}", response_model=wire_replies.NoteReply, responses=ERRORS)
     async def note(request: Request, ref: str, view: Seen) -> Response:
         """One note: metadata, links, backlinks, chunks, problems."""
         tail = raw_tail(request, "/notes/")
@@ -76,12 +76,12 @@ def add_browse_routes(app: FastAPI, kit: Kit) -> None:
         wanted = wanted_ref(request, "/notes/")
         return await kit.reply(request, lambda: kit.browser.note(wanted, view))
 
-    @app.get("/unresolved", response_model=wire.UnresolvedReply, responses=ERRORS)
+    @app.get("/unresolved", response_model=wire_replies.UnresolvedReply, responses=ERRORS)
     async def unresolved(request: Request, view: Seen, paged: Paged) -> Response:
         """Link targets that no file answers to, most wanted first."""
         return await kit.reply(request, lambda: kit.browser.unresolved(view, paged.limit, paged.cursor))
 
-    @app.get("/diagnostics", response_model=wire.DiagnosticsReply, responses=ERRORS)
+    @app.get("/diagnostics", response_model=wire_replies.DiagnosticsReply, responses=ERRORS)
     async def diagnostics(request: Request, view: Seen, paged: Paged, note: str | None = None) -> Response:
         """What is wrong in the notes, worst first; ``note`` (a reference) asks about one."""
         return await kit.reply(request, lambda: kit.browser.diagnostics(view, note, paged.limit, paged.cursor))
@@ -90,19 +90,19 @@ def add_browse_routes(app: FastAPI, kit: Kit) -> None:
 def add_graph_routes(app: FastAPI, kit: Kit) -> None:
     """Add the routes of the graph and its counts."""
 
-    @app.get("/neighbors/{ref:path}", response_model=wire.GraphReply, responses=ERRORS)
+    @app.get("/neighbors/{ref:path}", response_model=wire_replies.GraphReply, responses=ERRORS)
     async def neighbors(request: Request, ref: str, view: Seen, walk: Neighbours) -> Response:
         """The edges of a note."""
         wanted = wanted_ref(request, "/neighbors/")
         return await kit.reply(request, lambda: kit.graph.around(wanted, walk, view))
 
-    @app.get("/subgraph/{ref:path}", response_model=wire.GraphReply, responses=ERRORS)
+    @app.get("/subgraph/{ref:path}", response_model=wire_replies.GraphReply, responses=ERRORS)
     async def subgraph(request: Request, ref: str, view: Seen, walk: Around) -> Response:
         """The graph around a note, walked in both directions."""
         wanted = wanted_ref(request, "/subgraph/")
         return await kit.reply(request, lambda: kit.graph.around(wanted, walk, view))
 
-    @app.get("/stats", response_model=wire.StatsReply, responses=ERRORS)
+    @app.get("/stats", response_model=wire_replies.StatsReply, responses=ERRORS)
     async def stats(request: Request, view: Seen) -> Response:
         """Counts of what the request may see."""
         return await kit.reply(request, lambda: kit.graph.stats(view))

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from mindnetd import metrics, wire
+from mindnetd import metrics, wire, wire_replies
 from mindnetd.browse import offset_of
 from mindnetd.errors import BadRequest, Conflict, NotFound
 from mindnetd.jobs import Job
@@ -32,27 +32,27 @@ def add_state_routes(app: FastAPI, kit: Kit) -> None:
     """Add the routes that only tell."""
     services = kit.services
 
-    @app.get("/status", response_model=wire.StatusReply, responses=ERRORS)
+    @app.get("/status", response_model=wire_replies.StatusReply, responses=ERRORS)
     async def status(request: Request) -> Response:
         """What the daemon does."""
         return await kit.quickly(request, services.status)
 
-    @app.get("/runs", response_model=wire.RunsReply, responses=ERRORS)
+    @app.get("/runs", response_model=wire_replies.RunsReply, responses=ERRORS)
     async def runs(request: Request, paged: Paged) -> Response:
         """Import runs, newest first."""
         return await kit.reply(request, lambda: _page("runs", paged, lambda n, at: _runs(kit, n, at)))
 
-    @app.get("/runs/{run_id}", response_model=wire.RunReply, responses=ERRORS)
+    @app.get("/runs/{run_id}", response_model=wire_replies.RunReply, responses=ERRORS)
     async def run(request: Request, run_id: str) -> Response:
         """One import run."""
         return await kit.reply(request, lambda: {"run": run_out(_found(read.run(services.db, run_id), run_id))})
 
-    @app.get("/query-log", response_model=wire.QueryLogReply, responses=ERRORS)
+    @app.get("/query-log", response_model=wire_replies.QueryLogReply, responses=ERRORS)
     async def query_log(request: Request, paged: Paged) -> Response:
         """Logged questions, newest first; empty unless ``privacy.query_log`` is on."""
         return await kit.reply(request, lambda: _page("query_log", paged, lambda n, at: _log(kit, n, at)))
 
-    @app.get("/jobs/{job_id}", response_model=wire.JobReply, responses=ERRORS)
+    @app.get("/jobs/{job_id}", response_model=wire_replies.JobReply, responses=ERRORS)
     async def job(request: Request, job_id: str) -> Response:
         """A job as it stands."""
         return await kit.quickly(request, lambda: job_out(services.jobs.get(job_id)))
@@ -73,7 +73,7 @@ def add_state_routes(app: FastAPI, kit: Kit) -> None:
 def add_admin_routes(app: FastAPI, kit: Kit) -> None:
     """Add the routes that make the daemon work; all act on every note."""
     services = kit.services
-    accepted: dict[str, Any] = {"response_model": wire.JobReply, "status_code": 202, "responses": ERRORS}
+    accepted: dict[str, Any] = {"response_model": wire_replies.JobReply, "status_code": 202, "responses": ERRORS}
 
     async def start(request: Request, work: Callable[[], Job]) -> Response:
         return await kit.reply(request, lambda: job_out(work()), 202)

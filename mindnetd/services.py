@@ -93,7 +93,7 @@ class Services(Protocol):
         """The numbers behind ``GET /metrics``."""
 
     def status(self) -> Mapping[str, Any]:
-        """The body of ``GET /status`` (``wire.StatusReply``)."""
+        """The body of ``GET /status`` (``wire_replies.StatusReply``)."""
 
     def log_query(self, spec: QuerySpec, result: QueryResult) -> None:
         """Called after each answer; keeps a trace where ``privacy.query_log`` is on."""
