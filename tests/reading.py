@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from pathlib import Path
+
 from mindnetd.core.note import ReadOptions, read_note
 from mindnetd.core.records import ParsedNote
 from mindnetd.core.resolve import NameIndex
@@ -42,3 +46,10 @@ def check_shape(read: ParsedNote) -> None:
     last = read.body_line + count
     assert all(link.line is None or 1 <= link.line < max(last, 2) for link in read.links)
     assert all(one.line is None or one.line >= 1 for one in read.diagnostics)
+
+
+@cache
+def documented_codes() -> frozenset[str]:
+    """The codes of the table in ``docs/diagnostics.md``."""
+    page = Path(__file__).resolve().parent.parent / "docs" / "diagnostics.md"
+    return frozenset(re.findall(r"^\| `(\w+)` \|", page.read_text(), re.MULTILINE))

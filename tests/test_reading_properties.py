@@ -122,7 +122,7 @@ def test_keys_are_text() -> None:
         ("ok: 1\nwho: @anna\nl:\n  - a\n  - b", {"ok": "1", "who": "@anna", "l": ["a", "b"]}, 3),
         ("a: %x\nb: `x`", {"a": "%x", "b": "`x`"}, 2),
         ("a: *x\nb: 1", {"a": "*x", "b": "1"}, 2),
-        ("tags: [#a, b]\nb: 1", {"tags": "[#a, b]", "b": "1"}, 2),
+        ("tags: [#a, b]\nb: 1", {"tags": ["#a", "b"], "b": "1"}, 2),
         ("a: <% tp.x: y %>\nb: 1", {"a": "<% tp.x: y %>", "b": "1"}, 2),
         ("a: 1\n\tb: 2\nc: 3", {"c": "3"}, 3),
         ("date: {{date}}\nb: 1", {"date": "{{date}}", "b": "1"}, 2),

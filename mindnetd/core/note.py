@@ -14,10 +14,11 @@ from typing import Literal
 
 from mindnetd.core import fields, identity, lang, links, properties, special, tags
 from mindnetd.core.decode import Source, split_lines, split_note
-from mindnetd.core.frontmatter import Properties, parse_block
+from mindnetd.core.frontmatter import parse_block
 from mindnetd.core.markdown import scan_blocks
 from mindnetd.core.mask import Masked, Span, inside, mask_body
 from mindnetd.core.records import Block, Field, Heading, Link, ParsedNote
+from mindnetd.core.salvage import Properties
 
 _SETEXT_LINE = re.compile(r"[ \t]*(?:=+|-+)[ \t]*$")
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal, get_args
 
-from mindnetd.core.frontmatter import Properties
 from mindnetd.core.records import FLAGS, VISIBILITIES, Diagnostic, HashMode, Visibility
+from mindnetd.core.salvage import Properties
 from mindnetd.core.tags import legacy_properties
 
 _TRUE = frozenset(("true", "yes", "on", "1"))

@@ -20,6 +20,7 @@ YAML_ERRORS = (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowEr
 
 _KEY_LINE = re.compile(r"""(?P<key>"[^"]+"|'[^']+'|[^\s#:\-\[\]{}"'&*!|>%@`][^:#]*?)\s*:(?:\s+(?P<value>.*?))?\s*$""")
 _LINK = re.compile(r"!?\[\[[^\[\]]+\]\]")
+_PLAIN_LIST = re.compile(r"""\[([^\[\]{}"']*)\]""")
 _LINKS_ONLY = re.compile(r"!?\[\[[^\[\]]+\]\](?:\s*,\s*!?\[\[[^\[\]]+\]\])*")
 
 
@@ -78,6 +79,8 @@ class _Rescue:
         if value and _LINKS_ONLY.fullmatch(value):
             self._say(Diagnostic("unquoted_link", f"the links in `{key}` must be quoted to count in Obsidian", line))
             self._keep(key, _LINK.findall(value), line)
+        elif value and (plain := _PLAIN_LIST.fullmatch(value)):
+            self._keep(key, [item for part in plain.group(1).split(",") if (item := part.strip())], line)
         else:
             self._keep(key, value, line)
 

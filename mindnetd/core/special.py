@@ -14,7 +14,7 @@ _QUERY_BLOCK = re.compile(
     r"[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?[`~]{3,}[ \t]*(?:dataview|dataviewjs|tasks|query|base)\b"
 )
 _BLOB = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{256,}+")
-_DATA_URI = re.compile(r"data:[\w.+-]{1,60}/[\w.+-]{1,60}(?:;[\w=.-]{1,60})*+,[A-Za-z0-9+/=%_-]*+")
+_DATA_URI = re.compile(r"(?<![A-Za-z])data:[\w.+-]{1,60}/[\w.+-]{1,60}(?:;[\w=.-]{1,60})*+,[A-Za-z0-9+/=%_-]*+")
 _BLOB_LENGTH = 256
 _SECTION = re.compile(r"#{1,2} (Text Elements|Embedded [Ff]iles|Element Links|Drawing)[ \t]*$|%%[ \t]*$")
 _ELEMENT_ID = re.compile(r"[ \t]\^[A-Za-z0-9_-]+[ \t]*$", re.MULTILINE)
@@ -37,11 +37,10 @@ def hidden_spans(body: str, masked: Masked, blocks: Sequence[Block]) -> tuple[Sp
 
 def _blobs(body: str) -> Iterator[Span]:
     """Data URIs and unbroken runs of letters and digits that no word is long enough for."""
-    if len(body) < _BLOB_LENGTH or max(map(len, body.split()), default=0) < _BLOB_LENGTH:
-        return
-    for pattern in (_DATA_URI, _BLOB):
-        for match in pattern.finditer(body):
-            yield match.span()
+    if "data:" in body:
+        yield from (match.span() for match in _DATA_URI.finditer(body))
+    if len(body) >= _BLOB_LENGTH and max(map(len, body.split()), default=0) >= _BLOB_LENGTH:
+        yield from (match.span() for match in _BLOB.finditer(body))
 
 
 def read_drawing(body: str) -> tuple[Masked, tuple[Span, ...]]:
