@@ -47,7 +47,8 @@ def run_batches(
 ) -> None:
     """Call `work` once a batch, from `threads` threads of low priority; returns when all have ended.
 
-    The first error of any thread is raised here, EmbeddingStoppedError when `stop()` turns true. No batch is begun after either.
+    The first error of any thread is raised here, EmbeddingStoppedError when `stop()` turns true. No batch is begun
+    after either.
     """
     shared = _Shared(iter(batches), stop)
 

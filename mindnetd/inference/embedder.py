@@ -126,7 +126,7 @@ def choose_backend(options: EmbedderOptions) -> Backend:
     """
     if options.backend != "auto":
         return options.backend
-    return "openvino" if importlib.util.find_spec("openvino") and _has_bf16() else "onnx"
+    return "openvino" if importlib.util.find_spec("openvino") and has_bf16() else "onnx"
 
 
 def fetch(options: EmbedderOptions, progress: Progress | None = None) -> models.Model:
@@ -160,7 +160,8 @@ def check_dim(found: int, options: EmbedderOptions) -> int:
     return found
 
 
-def _has_bf16() -> bool:
+def has_bf16() -> bool:
+    """Tell whether this CPU multiplies bfloat16 (without, bf16 would be emulated and slow)."""
     try:
         flags = Path("/proc/cpuinfo").read_text("ascii", "replace")
     except OSError:

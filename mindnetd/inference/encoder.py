@@ -37,6 +37,10 @@ class Runner(Protocol):
         """Return pooled vectors, one a row."""
         ...
 
+    def run_query(self, ids: Ids, mask: Ids) -> Vectors:
+        """Do the same for one question, in the caller's thread and at its priority."""
+        ...
+
     def close(self) -> None:
         """Free the network."""
         ...
@@ -101,7 +105,8 @@ class EncoderEmbedder:
         runner = self._open()
 
         def work(batch: list[int]) -> None:
-            vectors[batch] = self._run(runner, [rows[index] for index in batch])
+            tensors = pad([rows[index] for index in batch], self._padding)
+            vectors[batch] = unit_rows(runner.run(*tensors), self.dim)
 
         batches = plan_batches([len(row) for row in rows], self._budget)
         run_batches(batches, work, threads=self._threads, nice=self._nice, stop=stop)
@@ -118,7 +123,8 @@ class EncoderEmbedder:
         runner = self._open()
         # A question of 256 tokens takes some 10 MB while it runs: many at once wait for a slot.
         with self._slots:
-            vector: Vectors = self._run(runner, self._tokens([self._query_prefix + text]))[0]
+            rows = self._tokens([self._query_prefix + text])
+            vector: Vectors = unit_rows(runner.run_query(*pad(rows, self._padding)), self.dim)[0]
         vector.flags.writeable = False
         with self._lock:
             self._queries[text] = vector
@@ -149,6 +155,3 @@ class EncoderEmbedder:
                     ids = [*ids[: limit - 1], ids[-1]]
                 rows.append(ids)
         return rows
-
-    def _run(self, runner: Runner, rows: list[list[int]]) -> Vectors:
-        return unit_rows(runner.run(*pad(rows, self._padding)), self.dim)

@@ -53,13 +53,17 @@ class OnnxRunner:
         self._output = self._session.get_outputs()[0]
         self._pooling = pooling
         size = self._output.shape[-1]
-        self.dim = size if isinstance(size, int) else int(self.run(*_probe()).shape[1])
+        self.dim = size if isinstance(size, int) else int(self.run(*probe()).shape[1])
 
     def run(self, ids: Ids, mask: Ids) -> Vectors:
         """See `encoder.Runner.run`."""
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         out = self._session.run([self._output.name], {name: feed[name] for name in self._inputs})[0]
         return pool(np.asarray(out, np.float32), mask, self._pooling)
+
+    def run_query(self, ids: Ids, mask: Ids) -> Vectors:
+        """See `encoder.Runner.run_query`: every call of this session runs in its caller's thread."""
+        return self.run(ids, mask)
 
     def close(self) -> None:
         """Drop the session; the runtime frees it with the last running call."""
@@ -96,6 +100,7 @@ def pooling_of(folder: Path) -> str:
     return "cls" if file.is_file() and json.loads(file.read_text("utf-8")).get("pooling_mode_cls_token") else "mean"
 
 
-def _probe() -> tuple[Ids, Ids]:
+def probe() -> tuple[Ids, Ids]:
+    """Return the smallest input there is, to ask a graph for its dimension."""
     ones = np.ones((1, 2), np.int64)
     return ones, ones
