@@ -120,6 +120,7 @@ class Reply:
 
 def call(path: Path, method: str, target: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Reply:
     """One HTTP request over a Unix socket, by the standard library: an independent client."""
+
     class Unix(http.client.HTTPConnection):
         def connect(self) -> None:
             self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -31,7 +31,7 @@ def fill(world: World) -> None:
     world.write("b/same.md", "two\n")
     world.write(ODD, "An odd name for a valve.\n")
     world.write("empty.md", "")
-    world.write("broken.md", "---\ntitle: a: b\n---\nbroken frontmatter\n".encode())
+    world.write("broken.md", b"---\ntitle: a: b\n---\nbroken frontmatter\n")
     world.write("pic.png", b"\x89PNG")
     world.write("board.canvas", json.dumps(CANVAS).encode())
     world.index()
@@ -90,7 +90,8 @@ def test_flags_are_included_on_request(served: Served) -> None:
 
 def test_filters_reach_the_lanes(served: Served) -> None:
     """Each filter narrows the answer."""
-    for filters in ({"types": ["project"]}, {"tags": ["garden"]}, {"status": ["active"]}, {"paths": ["30_projects/**"]}):
+    narrow = ({"types": ["project"]}, {"tags": ["garden"]}, {"status": ["active"]}, {"paths": ["30_projects/**"]})
+    for filters in narrow:
         assert paths(served.query("valve", filters=filters)) == ["30_projects/valve.md"], filters
     assert paths(served.query("valve", filters={"frontmatter": {"type": "project"}})) == ["30_projects/valve.md"]
     assert paths(served.query("valve", filters={"modified": {"to": "1990-01-01"}})) == []
@@ -334,8 +335,8 @@ def _all_levels(served: Served, target: str) -> dict:
 # -------------------------------------------------------------------------------------------------------- visibility
 
 EVERY_GET = [
-    "/notes?limit=500", "/notes/pump", "/notes/valve-timing", "/notes/board.canvas", "/neighbors/pump", "/subgraph/pump?depth=4",
-    "/unresolved", "/diagnostics?limit=500", "/stats",
+    "/notes?limit=500", "/notes/pump", "/notes/valve-timing", "/notes/board.canvas", "/neighbors/pump",
+    "/subgraph/pump?depth=4", "/unresolved", "/diagnostics?limit=500", "/stats",
 ]  # fmt: skip
 
 
