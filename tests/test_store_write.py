@@ -154,12 +154,12 @@ def test_a_broken_vector_is_refused(db: Database, bad: float) -> None:
 
 
 def test_odd_texts_do_not_stop_a_batch(db: Database) -> None:
-    """Lone surrogates and NULs are replaced, a very long text goes through, empty and NULL stay apart."""
+    """Lone surrogates are replaced; control characters, a very long text, empty and NULL come back as they went."""
     long = "x" * 3_000_000
-    rows = note(db, "odd.md", ["a\ud800b", "nul\0", long, "last"], h1="", title="t\udfff")
+    rows = note(db, "odd.md", ["a\ud800b", "nul\0\x1e\x1f\x01", long, ""], h1="", title="t\udfff")
     commit(db, batch_of(rows, note(db, "even.md", ["other"])))
     found = note_detail(db, rows.meta.key, FINGERPRINT, DIM)
-    assert [chunk.text.text for chunk in found.chunks] == ["a\ufffdb", "nul", long, "last"]
+    assert [chunk.text.text for chunk in found.chunks] == ["a\ufffdb", "nul\0\x1e\x1f\x01", long, ""]
     assert (found.meta.h1, found.meta.title, found.meta.note_id) == ("", "t\ufffd", None)
 
 

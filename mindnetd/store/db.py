@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +18,15 @@ import duckdb
 import numpy.typing as npt
 
 from mindnetd.errors import StoreError
+from mindnetd.store.connect import StoreOptions, connect, move_aside, wal_of
 from mindnetd.store.faults import code_of, store_error
 from mindnetd.store.lock import FileLock
 from mindnetd.store.schema import migrate
 from mindnetd.store.sidefile import Mark, read_mark, write_mark
 
+__all__ = ["Database", "Reader", "Row", "move_aside", "open_database"]
+
 Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StoreOptions:
-    """How to open: ``allowed_dir`` is a private folder on the same file system, for backups and compaction."""
-
-    memory_limit: str
-    threads: int
-    allowed_dir: Path
 
 
 class Reader:
@@ -92,7 +85,7 @@ class Database:
     # ------------------------------------------------------------------------------------------ open and close
 
     def _open(self) -> None:
-        con = _connect(self.path, self.options)
+        con = connect(self.path, self.options)
         try:
             meta = migrate(con)
             self._next_term = con.execute("SELECT coalesce(max(id), -1) + 1 FROM terms").fetchall()[0][0]
@@ -257,8 +250,11 @@ class Database:
                 raise
 
     def _write_counters(self, con: duckdb.DuckDBPyConnection) -> None:
-        con.execute("UPDATE meta SET value = ? WHERE key = 'revision'", [str(self.revision + 1)])
-        con.execute("UPDATE meta SET value = ? WHERE key = 'next_key'", [str(self._next_key)])
+        values = [str(self.revision + 1), str(self._next_key)]
+        con.execute(
+            "UPDATE meta SET value = CASE key WHEN 'revision' THEN ? ELSE ? END WHERE key IN ('revision', 'next_key')",
+            values,
+        )
 
     def _save_mark(self) -> None:
         try:
@@ -296,11 +292,6 @@ class Database:
         return sum(part.stat().st_size for part in (self.path, wal_of(self.path)) if part.exists())
 
 
-def wal_of(path: Path) -> Path:
-    """The write-ahead log of a database file."""
-    return path.with_name(path.name + ".wal")
-
-
 def open_database(path: Path, *, memory_limit: str, threads: int, allowed_dir: Path) -> Database:
     """Open or create the database at `path`, its folder included; private to this user.
 
@@ -316,48 +307,6 @@ def open_database(path: Path, *, memory_limit: str, threads: int, allowed_dir: P
     except OSError as error:
         raise store_error(path, error, "read_only") from error
     return Database(path, StoreOptions(memory_limit, threads, allowed_dir))
-
-
-def move_aside(path: Path) -> Path:
-    """Move a database that cannot be used, with its log, out of the way; return where it went. The lock stays."""
-    number = 1
-    while (target := path.with_name(f"{path.name}.aside-{number}")).exists():
-        number += 1
-    if wal_of(path).exists():
-        wal_of(path).rename(wal_of(target))
-    if path.exists():
-        path.rename(target)
-    path.with_name(path.name + ".mark").unlink(missing_ok=True)
-    return target
-
-
-def _connect(path: Path, options: StoreOptions) -> duckdb.DuckDBPyConnection:
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": options.memory_limit,
-        "threads": options.threads,
-        "temp_directory": str(path.with_name(path.name + ".tmp")),
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    try:
-        _refuse_foreign(path)
-        con = duckdb.connect(str(path), config=config)
-        folder = str(options.allowed_dir.resolve()).replace("'", "''")
-        con.execute(f"SET allowed_directories = ['{folder}/']")
-        con.execute("SET preserve_insertion_order = true")
-        con.execute("SET enable_external_access = false")
-        con.execute("SET lock_configuration = true")
-    except (duckdb.Error, OSError) as error:
-        raise store_error(path, error) from error
-    return con
-
-
-def _refuse_foreign(path: Path) -> None:
-    """A file that is no DuckDB database is somebody else's, or was cut to nothing: never touch it."""
-    if path.exists():
-        with path.open("rb") as file:
-            if file.read(12)[8:] != b"DUCK":
-                raise StoreError(f"{path}: no DuckDB database: name another --db, or move it away", code="foreign_file")
 
 
 def _roll_back(con: duckdb.DuckDBPyConnection) -> None:

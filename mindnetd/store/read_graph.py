@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from mindnetd.core.records import Edge, Link, ResolvedLink
+from mindnetd.store.bulk import word_list
 from mindnetd.store.db import Database
 from mindnetd.store.records import EdgeCounts, StoredEdge, UnresolvedLink
 from mindnetd.store.sqltext import statements
@@ -30,15 +31,15 @@ def edges_around(
     where = sides.get(direction) or f"({sides['out']} OR {sides['in']})"
     sql = statements("read")["edges_around"].format(where=where)
     with db.reader() as reader:
-        rows = reader.rows(sql, [list(ids), list(relations), list(relations), limit])
+        rows = reader.rows(sql, [word_list(ids), list(relations), list(relations), limit])
     return tuple(StoredEdge(Edge(*row[2:]), row[0], row[1]) for row in rows)
 
 
 def edge_counts(db: Database, hidden_ids: Sequence[str] = ()) -> EdgeCounts:
     """Edges by relation and source, and distinct unresolved targets, without what touches a note of `hidden_ids`."""
     with db.reader() as reader:
-        rows = reader.rows(statements("read")["edge_counts"], [list(hidden_ids)])
-        missing = reader.rows(statements("read")["unresolved_count"], [list(hidden_ids)])[0][0]
+        rows = reader.rows(statements("read")["edge_counts"], [word_list(hidden_ids)])
+        missing = reader.rows(statements("read")["unresolved_count"], [word_list(hidden_ids)])[0][0]
     return EdgeCounts({(relation, source): count for relation, source, count in rows}, missing)
 
 

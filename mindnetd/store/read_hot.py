@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mindnetd.core.analyze import FIELDS
 from mindnetd.core.records import FileStat, NoteMeta, VaultFile
-from mindnetd.store.bulk import key_list
+from mindnetd.store.bulk import key_list, word_list
 from mindnetd.store.db import Database, Reader, Row
 from mindnetd.store.records import HotColumns, StoredCanvas, Vectors
 from mindnetd.store.sqltext import statements
@@ -105,7 +105,7 @@ def load_vectors(db: Database, hashes: Sequence[str], fingerprint: str, dim: int
         table = existing_table(reader, dim)
         found: list[Row] = []
         if table is not None and hashes:
-            found = reader.rows(statements("read")["vectors_of"].format(table=table), [fingerprint, list(hashes)])
+            found = reader.rows(statements("read")["vectors_of"].format(table=table), [fingerprint, word_list(hashes)])
         places = np.array([place for place, _ in found], dtype=np.int64)
         matrix = np.empty((len(found), dim), dtype=np.float32)
         for start in range(0, len(found), _VECTOR_ROWS):

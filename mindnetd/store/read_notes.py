@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mindnetd.core.records import Diagnostic, Link, ResolvedLink
 from mindnetd.core.results import ChunkText
 from mindnetd.errors import NotFound
-from mindnetd.store.bulk import key_list
+from mindnetd.store.bulk import key_list, word_list
 from mindnetd.store.db import Database, Reader, Row
 from mindnetd.store.read_hot import META_COLUMNS, existing_table, note_meta
 from mindnetd.store.records import Backlink, NoteDetail, StoredChunk
@@ -133,7 +133,10 @@ def _count_passages(reader: Reader, key: int, fingerprint: str, dim: int) -> tup
     table = existing_table(reader, dim)
     if table is None or not hashes:
         return len(hashes), 0
-    have = {row[1] for row in reader.rows(statements("read")["vectors_of"].format(table=table), [fingerprint, hashes])}
+    have = {
+        row[1]
+        for row in reader.rows(statements("read")["vectors_of"].format(table=table), [fingerprint, word_list(hashes)])
+    }
     return len(hashes), sum(text_hash in have for text_hash in hashes)
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import duckdb
 
 from mindnetd.errors import StoreError
-from mindnetd.store.db import Database, wal_of
+from mindnetd.store.connect import wal_of
+from mindnetd.store.db import Database
 from mindnetd.store.faults import store_error
 from mindnetd.store.sqltext import statements
 from mindnetd.store.write_vectors import TABLES, vector_tables

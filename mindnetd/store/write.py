@@ -10,13 +10,12 @@ import json
 from collections.abc import Sequence
 
 import duckdb
-import numpy as np
 
-from mindnetd.store.bulk import key_list
+from mindnetd.store.bulk import Packed, key_list
 from mindnetd.store.db import Database
-from mindnetd.store.records import Batch, NoteRows, RunRow
+from mindnetd.store.records import Batch, RunRow
 from mindnetd.store.sqltext import statements
-from mindnetd.store.write_links import insert_diagnostics, insert_edges, insert_links, settle_visibility
+from mindnetd.store.write_links import insert_diagnostics, insert_edges, insert_links, settle_incoming
 from mindnetd.store.write_notes import insert_canvases, insert_chunks, insert_files, insert_notes, insert_passages
 from mindnetd.store.write_vectors import write_vectors
 from mindnetd.store.write_words import delete_words, write_words
@@ -31,8 +30,9 @@ def commit(db: Database, batch: Batch) -> int:
     Raises StoreError; nothing of the batch is stored then.
     """
     with db.transaction() as con:
-        runs = _kept_runs(con, batch.notes)
-        touched = {rows.meta.id for rows in batch.notes} | _ids_of(con, batch.removed)
+        before = _stored(con, batch)
+        runs = {key: run_id for key, (_, _, run_id) in before.items()}
+        runs |= {rows.meta.key: rows.run_id for rows in batch.notes if rows.run_id is not None}
         _delete(con, batch)
         insert_files(con, batch.files_upsert)
         insert_notes(con, batch.notes, runs)
@@ -43,7 +43,7 @@ def commit(db: Database, batch: Batch) -> int:
         insert_links(con, batch)
         insert_edges(con, batch, runs)
         insert_diagnostics(con, batch)
-        settle_visibility(con, batch, sorted(touched))
+        settle_incoming(con, _newly_visible(batch, before))
         if batch.vectors is not None:
             write_vectors(con, batch.vectors)
         _write_run(con, batch)
@@ -51,22 +51,26 @@ def commit(db: Database, batch: Batch) -> int:
     return db.revision
 
 
-# --------------------------------------------------------------------------------------------------- deleting
+_Before = dict[int, tuple[str, str, str]]
 
 
-def _kept_runs(con: duckdb.DuckDBPyConnection, notes: Sequence[NoteRows]) -> dict[int, str]:
-    """The run id of each note of the batch: its own, or the stored one where it keeps that."""
-    runs = {rows.meta.key: rows.run_id for rows in notes if rows.run_id is not None}
-    keep = [rows.meta.key for rows in notes if rows.run_id is None]
-    if keep:
-        runs.update(con.execute(f"SELECT key, import_run_id FROM notes WHERE key IN ({key_list(keep)})").fetchall())
-    return runs
-
-
-def _ids_of(con: duckdb.DuckDBPyConnection, keys: Sequence[int]) -> set[str]:
+def _stored(con: duckdb.DuckDBPyConnection, batch: Batch) -> _Before:
+    """The notes of the batch that are stored already: key -> (id, visibility, run id)."""
+    keys = [*batch.removed, *(rows.meta.key for rows in batch.notes)]
     if not keys:
-        return set()
-    return {row for (row,) in con.execute(f"SELECT id::VARCHAR FROM notes WHERE key IN ({key_list(keys)})").fetchall()}
+        return {}
+    sql = f"SELECT key, id::VARCHAR, visibility, import_run_id FROM notes WHERE key IN ({key_list(keys)})"
+    return {key: (note_id, visibility, run_id) for key, note_id, visibility, run_id in con.execute(sql).fetchall()}
+
+
+def _newly_visible(batch: Batch, before: _Before) -> list[str]:
+    """Ids of the notes whose visibility is not what edges to them were stored with."""
+    was = {note_id: visibility for note_id, visibility, _ in before.values()}
+    now = {rows.meta.id: rows.meta.visibility for rows in batch.notes}
+    return [note_id for note_id in sorted(was.keys() | now.keys()) if was.get(note_id) != now.get(note_id)]
+
+
+# --------------------------------------------------------------------------------------------------- deleting
 
 
 def _delete(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
@@ -96,13 +100,9 @@ def _delete(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
 
 
 def _delete_paths(con: duckdb.DuckDBPyConnection, table: str, paths: Sequence[str]) -> None:
-    if not paths:
-        return
-    con.register("gone", {"path": np.array(paths, dtype=np.str_)})
-    try:
-        con.execute(f"DELETE FROM {table} WHERE path IN (SELECT path FROM gone)")
-    finally:
-        con.unregister("gone")
+    if paths:
+        packed = Packed({"path": paths})
+        con.execute(f"DELETE FROM {table} WHERE path IN ({packed.select})", packed.values)
 
 
 def _write_run(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:

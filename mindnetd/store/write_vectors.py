@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mindnetd.errors import StoreError
+from mindnetd.store.bulk import Packed
 from mindnetd.store.records import Vectors
 from mindnetd.store.sqltext import statements
 
@@ -41,17 +42,14 @@ def write_vectors(con: duckdb.DuckDBPyConnection, vectors: Vectors) -> None:
     norms = np.linalg.norm(matrix, axis=1)
     if not np.isfinite(norms).all() or (norms == 0).any():
         raise StoreError("a vector is zero or not finite: the model is broken", code="bad_vector")
-    dim = matrix.shape[1]
-    names = {"table": table_of(dim), "dim": dim}
-    if dim != BASE_DIM:
-        con.execute(statements("write")["create_vectors"].format(**names))
-    con.register("incoming", {"i": np.arange(count, dtype=np.int32), "text_hash": np.array(vectors.hashes)})
+    names = {"table": table_of(matrix.shape[1]), "dim": matrix.shape[1]}
+    con.execute(statements("write")["create_vectors"].format(**names))
+    packed = Packed({"i": range(count), "text_hash": vectors.hashes, "fingerprint": [vectors.fingerprint] * count})
     con.register("numbers", _numbers(matrix))
     try:
-        values = [vectors.fingerprint, vectors.fingerprint]
-        con.execute(statements("write")["insert_vectors"].format(**names), values)
+        sql = statements("write")["insert_vectors"].format(select=packed.select, **names)
+        con.execute(sql, packed.values)
     finally:
-        con.unregister("incoming")
         con.unregister("numbers")
 
 

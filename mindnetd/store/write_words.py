@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mindnetd.core.analyze import FIELDS
-from mindnetd.store.bulk import Column, clean_text, insert, key_list
+from mindnetd.store.bulk import Packed, insert_numbers, key_list
 from mindnetd.store.db import Database
 from mindnetd.store.records import NoteRows
 from mindnetd.store.sqltext import statements
@@ -52,40 +52,33 @@ def write_words(db: Database, con: duckdb.DuckDBPyConnection, notes: Sequence[No
         return
     ids = _term_ids(db, con, list(terms))
     order = np.argsort(np.array(doc, dtype=np.int32), kind="stable")
-    columns: dict[str, Column] = {
+    columns = {
         "doc": np.array(doc, dtype=np.int32)[order],
         "term": ids[np.array(term, dtype=np.int64)][order],
         "field": np.array(field, dtype=np.uint8)[order],
         "tf": np.minimum(np.array(count, dtype=np.int64), _MAX_TF).astype(np.uint16)[order],
     }
-    insert(con, "postings", columns)
+    insert_numbers(con, "postings", columns)
 
 
 def _insert_lengths(con: duckdb.DuckDBPyConnection, notes: Sequence[NoteRows]) -> None:
     docs = [(rows.meta.key, row) for rows in notes for row in rows.docs]
-    insert(
-        con,
-        "lengths",
-        {
-            "doc": np.array([row.key for _, row in docs], dtype=np.int32),
-            "note_key": np.array([key for key, _ in docs], dtype=np.int32),
-            **{name: np.array([row.terms.lengths.get(name, 0) for _, row in docs], dtype=np.int32) for name in FIELDS},
-        },
-    )
+    if docs:
+        columns: dict[str, list[int]] = {"doc": [row.key for _, row in docs], "note_key": [key for key, _ in docs]}
+        columns |= {name: [row.terms.lengths.get(name, 0) for _, row in docs] for name in FIELDS}
+        insert_numbers(con, "lengths", {name: np.array(values, dtype=np.int32) for name, values in columns.items()})
 
 
-def _term_ids(db: Database, con: duckdb.DuckDBPyConnection, terms: list[str]) -> npt.NDArray[np.int32]:
+def _term_ids(db: Database, con: duckdb.DuckDBPyConnection, terms: Sequence[str]) -> npt.NDArray[np.int32]:
     """The ids of distinct `terms`, int32 in their order; unknown ones are inserted."""
-    texts = np.array([clean_text(term) for term in terms], dtype=np.str_)
-    con.register("incoming", {"j": np.arange(len(terms), dtype=np.int32), "term": texts})
-    found = con.execute(statements("write")["known_terms"]).fetchnumpy()
+    packed = Packed({"term": terms})
+    found = con.execute(statements("write")["known_terms"].format(select=packed.select), packed.values).fetchnumpy()
     ids = np.full(len(terms), -1, dtype=np.int32)
     ids[found["j"]] = found["id"]
-    new = np.flatnonzero(ids < 0)
-    if len(new):
+    new = np.flatnonzero(ids < 0).tolist()
+    if new:
         fresh = db.allocate_terms(len(new))
         ids[new] = np.arange(fresh.start, fresh.stop, dtype=np.int32)
-        con.register("incoming", {"id": ids[new], "term": texts[new]})
-        con.execute(statements("write")["insert_terms"])
-    con.unregister("incoming")
+        packed = Packed({"id": list(fresh), "term": [terms[place] for place in new]})
+        con.execute(statements("write")["insert_terms"].format(select=packed.select), packed.values)
     return ids

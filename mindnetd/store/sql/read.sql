@@ -10,7 +10,7 @@ ORDER BY rowid
 
 -- name: vectors_of
 SELECT rowid, text_hash FROM {table}
-WHERE fingerprint = ? AND text_hash IN (SELECT unnest(?::VARCHAR[]))
+WHERE fingerprint = ? AND text_hash IN (SELECT unnest(string_split(?, ' ')))
 ORDER BY rowid
 
 -- name: canvases
@@ -31,7 +31,7 @@ WHERE l.resolved = ? AND l.kind <> 'url'
 ORDER BY path, l.line NULLS FIRST, l.ord
 
 -- name: edges_around
-WITH around AS (SELECT unnest(?::VARCHAR[])::UUID AS id)
+WITH around AS (SELECT unnest(string_split(?, ' '))::UUID AS id)
 SELECT owner, visibility, id::VARCHAR, src_id::VARCHAR, dst_id::VARCHAR, src_kind, dst_kind, dst_label, relation, scope,
        source, weight, occurrences, evidence, line
 FROM edges
@@ -40,14 +40,15 @@ ORDER BY src_id, relation, dst_id, id
 LIMIT ?
 
 -- name: edge_counts
-WITH hidden AS (SELECT unnest(?::VARCHAR[])::UUID AS id)
+WITH hidden AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> '')
 SELECT relation, source, count(*) FROM edges
 WHERE src_id NOT IN (SELECT id FROM hidden) AND dst_id NOT IN (SELECT id FROM hidden)
 GROUP BY relation, source ORDER BY relation, source
 
 -- name: unresolved_count
+WITH hidden AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> '')
 SELECT count(DISTINCT dst_id) FROM edges
-WHERE dst_kind = 'unresolved' AND src_id NOT IN (SELECT unnest(?::VARCHAR[])::UUID)
+WHERE dst_kind = 'unresolved' AND src_id NOT IN (SELECT id FROM hidden)
 
 -- name: unresolved
 SELECT l.owner, coalesce(n.path, c.path) AS path, l.kind, l.raw, l.target, l.heading, l.block, l.display, l.line,

@@ -1,29 +1,25 @@
 Statements of the writer, all inside the batch's transaction.
 
--- name: staging_notes
-CREATE TEMP TABLE IF NOT EXISTS staging_notes AS SELECT * EXCLUDE (raw) FROM notes LIMIT 0
+-- name: visibilities
+SELECT id::VARCHAR, visibility FROM notes WHERE id IN (SELECT unnest(string_split(?, ' '))::UUID)
 
--- name: notes_with_raw
-INSERT INTO notes BY NAME
-SELECT staged.*, given.raw FROM staging_notes staged JOIN (VALUES {marks}) given(key, raw) USING (key)
-
--- name: settle_edges
+-- name: settle_incoming
 UPDATE edges SET visibility = settled.visibility
 FROM (SELECT e.id, e.owner,
              greatest(coalesce(src.visibility, 'public'::visibility), coalesce(dst.visibility, 'public'::visibility)) AS visibility
       FROM edges e
       LEFT JOIN notes src ON src.key = e.owner
       LEFT JOIN notes dst ON dst.id = e.dst_id
-      WHERE e.owner IN ({owners}) OR e.dst_id IN (SELECT id::VARCHAR::UUID FROM touched)) settled
+      WHERE e.dst_id IN (SELECT unnest(string_split(?, ' '))::UUID)) settled
 WHERE edges.owner = settled.owner AND edges.id = settled.id AND edges.visibility <> settled.visibility
 
 -- name: known_terms
-SELECT incoming.j, terms.id
-FROM (SELECT j, term::VARCHAR AS term, md5_number_lower(term::VARCHAR) AS hash FROM incoming) incoming
-JOIN terms ON terms.hash = incoming.hash AND terms.term = incoming.term
+SELECT asked.j, terms.id
+FROM (SELECT row_number() OVER () - 1 AS j, term, md5_number_lower(term) AS hash FROM ({select})) asked
+JOIN terms ON terms.hash = asked.hash AND terms.term = asked.term
 
 -- name: insert_terms
-INSERT INTO terms SELECT id, md5_number_lower(term::VARCHAR), term::VARCHAR FROM incoming
+INSERT INTO terms SELECT id, md5_number_lower(term), term FROM ({select})
 
 -- name: create_vectors
 CREATE TABLE IF NOT EXISTS {table} (
@@ -35,10 +31,11 @@ CREATE TABLE IF NOT EXISTS {table} (
 
 -- name: insert_vectors
 INSERT INTO {table} (text_hash, fingerprint, embedding)
-SELECT incoming.text_hash::VARCHAR, ?, rows.embedding
-FROM incoming
-JOIN (SELECT i, list(x ORDER BY j)::FLOAT[{dim}] AS embedding FROM numbers GROUP BY i) rows USING (i)
-WHERE NOT EXISTS (SELECT 1 FROM {table} have WHERE have.text_hash = incoming.text_hash AND have.fingerprint = ?)
+SELECT asked.text_hash, asked.fingerprint, made.embedding
+FROM (SELECT i::INTEGER AS i, text_hash, fingerprint FROM ({select})) asked
+JOIN (SELECT i, list(x ORDER BY j)::FLOAT[{dim}] AS embedding FROM numbers GROUP BY i) made USING (i)
+WHERE NOT EXISTS (SELECT 1 FROM {table} have
+                  WHERE have.text_hash = asked.text_hash AND have.fingerprint = asked.fingerprint)
 
 -- name: insert_run
 INSERT INTO import_runs (id, trigger, started, ended, config_hash, vault_repo, vault_commit, files_seen, files_changed,
