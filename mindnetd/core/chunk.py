@@ -21,9 +21,12 @@ ANCHOR_RADIUS = 3
 """Certain cuts between chunks are at least this many lower bounds apart, so that what lies between them can be divided
 within the bounds."""
 COST_BLOCK = 0.35
-"""What a cut that is not at a heading costs, in the currency of `_size_cost`: one chunk at 58 % of the lower bound."""
+"""What a cut that is not at a heading costs, in the currency of `_size_cost`: one chunk at two thirds of the lower
+bound."""
 COST_INSIDE = 0.7
 """What a cut inside a block costs."""
+COST_OUTSIDE = 0.15
+"""What a chunk outside its bounds costs at least."""
 COST_LEVEL = 0.01
 """What each level of the heading at a cut costs: the higher heading wins among equals."""
 MIN_OVERLAP = 16
@@ -143,6 +146,6 @@ def _cut_cost(after: Piece) -> float:
 
 def _size_cost(size: int, profile: Profile) -> float:
     if size < profile.lower:
-        return 2 * ((profile.lower - size) / profile.lower) ** 2
+        return COST_OUTSIDE + 2 * ((profile.lower - size) / profile.lower) ** 2
     soft = profile.soft_upper or profile.upper
-    return 1.0 + (size - soft) / profile.upper if size > soft else 0.0
+    return COST_OUTSIDE + 2 * (size - soft) / profile.upper if size > soft else 0.0

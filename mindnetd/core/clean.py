@@ -33,7 +33,7 @@ _LINE_START = re.compile(
 _TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t:|-]*)?$", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
 _PAIRED = re.compile(r"\*\*|~~|==|`+|\$\$|%%")
-_EMPHASIS = re.compile(r"(?<![\w*_])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\w*_])")
+_EMPHASIS = re.compile(r"(?<![\w*_\\])[*_]+(?=[^\s*_])|(?<=[^\s*_\\])[*_]+(?![\w*_])")
 _HASH_TAG = re.compile(r"(?<!\S)#+(?=[^\s#])")
 _FIELD = re.compile(r"::(?=\s)")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~<=$-])")

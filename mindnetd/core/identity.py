@@ -172,12 +172,12 @@ def hashes(body: str | bytes, frontmatter: Mapping[str, Any] | bytes, normalize:
     r"""Return the three hashes of a note.
 
     ``hash.source: parsed``: `body` is the canonical body, `frontmatter` the parsed mapping; the full hash covers the
-    canonical frontmatter, ``\n`` and the body. ``hash.source: raw``: both are the bytes of their part of the file, and
-    the full hash covers them one after the other.
+    canonical frontmatter, ``\n`` and the body. ``hash.source: raw``: both are the bytes of their part of the file (the
+    frontmatter without its fences), and the full hash covers the frontmatter, a NUL and the body.
     """
     text = body if isinstance(body, bytes) else body.encode("utf-8", "surrogatepass")
     if isinstance(frontmatter, bytes):
-        head, joint = frontmatter, b""
+        head, joint = frontmatter, b"\0"
     else:
         head, joint = canonical_frontmatter(frontmatter, normalize).encode("utf-8", "surrogatepass"), b"\n"
     return Hashes(_sha(text), _sha(head), _sha(head, joint, text))

@@ -81,7 +81,7 @@ class SectionReader:
             yield self._section(path, waiting, units)
 
     def _blocks(self) -> list[tuple[int, Unit]]:
-        """Return each block that is left in the body with its heading level (0: no heading)."""
+        """Return each block that is left in the body with its heading level (0: no heading, or one without text)."""
         size = len(self._note.body)
         lines = [*_line_starts(self._note.body), size]
         last = len(lines) - 1
@@ -95,7 +95,7 @@ class SectionReader:
             if block.kind == "heading":
                 line = next((line for line in range(block.first, block.last) if line in names), None)
                 units[index] = self._named(units[index], names[line] if line is not None else units[index].text)
-        return [(block.level, unit) for block, unit in zip(blocks, units, strict=True)]
+        return [(block.level if unit.text else 0, unit) for block, unit in zip(blocks, units, strict=True)]
 
     def _named(self, unit: Unit, name: str) -> Unit:
         text = neutral(nfc(" ".join(name.split())))
@@ -105,7 +105,7 @@ class SectionReader:
         kept, prefix_tokens = self._prefix(path)
         prefix = " > ".join(step.unit.text for step in kept)
         limit = self._measure.limits.window - 2 - prefix_tokens
-        lead = [heading.unit for heading in headings if heading not in kept and heading.unit.text]
+        lead = [heading.unit for heading in headings if heading not in kept]
         lead_tokens = sum(unit.tokens for unit in lead)
         lead_raw = sum(heading.unit.raw for heading in headings)
         lead_size = self._measure.size(lead_tokens, lead_raw)
@@ -136,8 +136,6 @@ class SectionReader:
         total = 0
         for step in reversed(path):
             tokens = step.unit.tokens + (1 if kept else 0)  # the ">" between two
-            if not step.unit.text:
-                continue
             if total + tokens > budget:
                 break
             kept.insert(0, step)
