@@ -51,6 +51,7 @@ MOVE_PAIRING_S = 0.05
 """How long watchdog holds back one half of a rename, and all that came after it, for the other half. Its own half
 second would be felt at each save by rename, whenever the two halves are read apart."""
 _LOGGER = logging.getLogger("watchdog.observers")
+_NOWHERE = logging.NullHandler()
 _log = logging.getLogger(__name__)
 
 
@@ -105,6 +106,14 @@ class _Emitter(InotifyEmitter):
     def run(self) -> None:
         _guarded(super().run, self._alarm)
 
+    def on_thread_stop(self) -> None:
+        # The broken maps that are the reason to stop it may break the stopping too, half-way: before the queue is
+        # closed on which the thread waits.
+        group = self._inotify
+        _guarded(super().on_thread_stop, self._alarm)
+        if group is not None:
+            group._move_event_grouper.close()
+
 
 class VaultObserver(BaseObserver):
     """One arming of inotify: a reader, emitters and a dispatcher. Stopped once, it is not started again."""
@@ -115,6 +124,9 @@ class VaultObserver(BaseObserver):
         InotifyMoveEventGrouper.delay = MOVE_PAIRING_S
         self._alarm = alarm
         self._log_ears = _Ears(alarm)
+        # Its messages are of use to nobody but us: tables of paths, complaints about being stopped.
+        _LOGGER.addHandler(_NOWHERE)
+        _LOGGER.propagate = False
         self._reader = _Reader(os.fsencode(root), wanted, alarm)
         super().__init__(_Emitter, inotify_fd=self._reader, alarm=alarm)
 
@@ -148,7 +160,7 @@ class VaultObserver(BaseObserver):
         return self._reader.watches()
 
     def _close_reader(self) -> None:
-        self._reader.stop()
+        _guarded(self._reader.stop, self._alarm)
         if self._reader.is_alive():
             self._reader.join(timeout=5)
 
@@ -173,6 +185,7 @@ class _Ears(logging.Handler):
         self._alarm = alarm
 
     def emit(self, record: logging.LogRecord) -> None:
+        _log.warning("watchdog warns", extra={"warning": record.getMessage()[:200]})
         self._alarm("warning")
 
 

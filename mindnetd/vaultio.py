@@ -28,6 +28,8 @@ _SURROGATES = re.compile("[\udc80-\udcff]")
 _ESCAPES = re.compile(r"\\x([89a-f][0-9a-f])")
 RootId = tuple[int, int]
 """``(st_dev, st_ino)`` of the vault's folder: another pair means another folder, or a mount that came or went."""
+NOWHERE: RootId = (-1, -1)
+"""The identity of no folder at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,22 @@ def test_polling_option_and_blind_mounts(tmp_path: Path, monkeypatch: pytest.Mon
         recorder.watcher.stop()
 
 
+def test_scans_are_asked_for_where_inotify_is_not_enough(record: Callable[..., Recorder], until: Until) -> None:
+    """In `scan` mode each period once, counted from the latest scan; otherwise never."""
+    polled, watched = record(WatchOptions(polling="on")), record(WatchOptions(polling="off"))
+    for now in (0.0, 4.0, 5.0, 6.0, 10.0):
+        polled.watcher.tick(now)
+        watched.watcher.tick(now)
+        expected = {0.0: 0, 4.0: 0, 5.0: 1, 6.0: 1, 10.0: 2}[now]
+        until(lambda: polled.doubts.count("polling") == expected, 10, "the doubt")  # noqa: B023
+    assert "polling" not in watched.doubts
+    polled.doubts.clear()
+    polled.watcher.scanned(ScanResult({}, 1, [], (0, 0)))
+    for now in (12.0, 14.9, 15.0, 19.0):
+        polled.watcher.tick(now)
+    until(lambda: polled.doubts == ["polling"], 10, "the doubt")
+
+
 # The root.
 
 
@@ -207,7 +223,7 @@ def test_a_deaf_observer_is_replaced(tmp_path: Path, until: Until, record: Calla
 def test_a_dead_thread_is_noticed(record: Callable[..., Recorder], until: Until) -> None:
     """An emitter that has ended while the observer is alive: a new observer at the next tick."""
     recorder = record()
-    observer = recorder.watcher._observer
+    observer = recorder.watcher._arming.observer
     assert observer is not None
     next(iter(observer.emitters)).stop()
     until(lambda: not observer.working(), 10, "the end of the emitter")

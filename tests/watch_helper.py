@@ -11,7 +11,8 @@ from mindnetd.core.records import FileKind, VaultFile
 from mindnetd.core.settle import SettleOptions, Settler
 from mindnetd.errors import VaultError
 from mindnetd.scan import diff, scan
-from mindnetd.watch import Gone, ReadOutcome, Unstable, Watcher, WatchOptions, look, read_stable, root_is_empty
+from mindnetd.vaultio import Gone, ReadOutcome, Unstable, look, read_stable, root_is_empty
+from mindnetd.watch import Watcher, WatchOptions
 
 LIMIT = 10_000_000
 
@@ -100,9 +101,9 @@ class Follower:
             self._settler.mark(path, "scan", now)
 
     def _look(self, path: str) -> None:
-        root_id = self.watcher.status().root_id
+        root_id = self.watcher.root_id
         seen = look(self.root, path, root_id=root_id)
-        if seen.error or root_id is None:
+        if seen.error:
             self._settler.drop(path)
             return
         if self._settler.look(path, seen.stat, seen.open_for_write, time.monotonic()) == "wait":
