@@ -11,7 +11,8 @@ from mindnetd.core.notetypes import PROFILES
 from mindnetd.core.records import Chunked, ParsedNote, Profile
 from mindnetd.inference.tokenizer import PinnedCounter
 
-_WORDS = """the of and to in a is that for it as was with be by on not he this are or his from at which but have an had
+_WORDS = tuple(
+    """the of and to in a is that for it as was with be by on not he this are or his from at which but have an had
 they you were their one all we can her has there been if more when will would who so no oven stone heat flour water
 dough rest starter baker controller valve probe zone timer loop error steam crust rye wheat hydration percent minute
 hour morning batch schedule garden irrigation pump filter pressure sensor reading drift calibration notebook entry
@@ -19,7 +20,8 @@ decision meeting project budget supplier delivery invoice warehouse shelf sample
 threshold alarm reset firmware update branch release review comment question answer example reason because however
 although therefore between before after during without within across under over slowly quickly carefully measured
 repeated observed noted compared written changed removed added replaced installed tightened cleaned heated cooled
-weighed mixed folded shaped proofed scored baked sliced tasted described""".split()
+weighed mixed folded shaped proofed scored baked sliced tasted described""".split()  # noqa: SIM905
+)
 
 
 @cache

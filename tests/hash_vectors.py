@@ -23,7 +23,9 @@ CASES: dict[str, bytes] = {
     "code keeps trailing blanks and its marks": b"```\na  \n## not a heading ##\n```\n",
     "the same without the blanks": b"```\na\n## not a heading ##\n```\n",
     "frontmatter": b"---\ntitle: A\ntags: [x, y]\nnested:\n  b: 2\n  a: 1\n---\nBody\n",
-    "the same with other order, quotes and a comment": b'---\nnested: {a: 1, b: 2}\n# c\ntags:\n  - x\n  - "y"\ntitle: "A"\n---\nBody\n',
+    "the same with other order, quotes and a comment": (
+        b'---\nnested: {a: 1, b: 2}\n# c\ntags:\n  - x\n  - "y"\ntitle: "A"\n---\nBody\n'
+    ),
     "list order counts": b"---\ntitle: A\ntags: [y, x]\nnested: {a: 1, b: 2}\n---\nBody\n",
     "scalars stay text": b"---\nd: 2024-05-01\nb: yes\nn: 0123\ne:\n---\n",
     "no frontmatter and an empty block are the same": b"---\n---\nBody\n",

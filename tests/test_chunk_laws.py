@@ -46,7 +46,7 @@ MARKDOWN = st.lists(
                 "\u00a0\x0b\x1c\x85 ",
                 "e\u0301 ",
                 "![i](data:image/png;base64," + "Ab+/" * 200 + ")\n",
-            ]  # fmt: skip
+            ]
         ),
     ),
     max_size=30,

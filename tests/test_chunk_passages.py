@@ -122,9 +122,11 @@ def test_a_title_longer_than_the_window_is_cut() -> None:
     [
         ("paragraph", "See [[Note]], [[Note|its name]], [[Note#Part]], [[Note#^id]] and ![[pic.png|320]].",
          "See Note, its name, Note Part, Note and pic.png."),
-        ("paragraph", "A [link](https://e.org/x_(y) \"t\"), https://e.org/z, <https://e.org>, www.e.org and ![alt](p.png).",
+        ("paragraph",
+         "A [link](https://e.org/x_(y) \"t\"), https://e.org/z, <https://e.org>, www.e.org and ![alt](p.png).",
          "A link, , and alt."),
-        ("paragraph", "**bold** _it_ ==mark== ~~gone~~ `code` snake_case 2*3 \\*star\\* &amp; #tag/a", "bold it mark gone code snake_case 2*3 *star* & tag/a"),
+        ("paragraph", "**bold** _it_ ==mark== ~~gone~~ `code` snake_case 2*3 \\*star\\* &amp; #tag/a",
+         "bold it mark gone code snake_case 2*3 *star* & tag/a"),
         ("item", "- [x] done\n  - 1. nested ^abc", "done nested"),
         ("quote", "> [!warning]- Title\n> > deep", "Title deep"),
         ("table", "| a | b |\n|:--|---|\n| [[N\\|n]] | 2 |", "a b n 2"),
