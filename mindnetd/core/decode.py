@@ -16,41 +16,47 @@ _LATE = re.compile(rb"\s++---[ \t]*[\r\n]+[^\s:#][^:\r\n]*:[ \t\r\n]")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The parts of a note: bytes as on disk, text decoded, BOM and NULs off.
+    """Where the parts of a note are.
 
-    ``block`` is None where the note has no frontmatter; ``body_line`` is the file line of the first body line.
+    ``block`` is the decoded text between the fences, None where there is no frontmatter. The body starts at byte
+    ``body_at``; ``body_line`` is the file line of its first line.
     """
 
     block: str | None
     block_bytes: bytes
-    body: str
-    body_bytes: bytes
+    body_at: int
     body_line: int
     diagnostics: tuple[Diagnostic, ...]
 
 
 def split_note(raw: bytes) -> Source:
-    """Cut a note into frontmatter and body. Takes any bytes; what is odd about them is a diagnostic."""
+    """Find where frontmatter ends and the body starts. Takes any bytes; what is odd about them is a diagnostic."""
     found: list[Diagnostic] = []
     if raw.startswith(_BOM):
         found.append(Diagnostic("bom", "the file starts with a byte order mark; it is skipped", 1))
     start = len(_BOM) if raw.startswith(_BOM) else 0
-    block_bytes: bytes | None = None
-    body_at = start
     opener = _OPEN.match(raw, start)
-    if opener is not None:
-        closer = _CLOSE.search(raw, opener.end() - 1)
-        if closer is None:
-            message = "the block that opens with --- is never closed; the whole file is read as body"
-            found.append(Diagnostic("fm_unterminated", message, 1))
-        else:
-            block_bytes, body_at = raw[opener.end() : max(closer.start(), opener.end())], closer.end()
-    elif raw[start : start + 1].isspace() and (late := _LATE.match(raw, start)) and _CLOSE.search(raw, late.end() - 1):
-        found.append(_late_block(raw, start))
-    body_line = 1 if block_bytes is None else _count_lines(raw[:body_at]) + 1
-    block = None if block_bytes is None else _decode(block_bytes, 2, found)
-    body = _decode(raw[body_at:], body_line, found)
-    return Source(block, block_bytes or b"", body, raw[body_at:], body_line, tuple(found))
+    if opener is None:
+        if (
+            raw[start : start + 1].isspace()
+            and (late := _LATE.match(raw, start))
+            and _CLOSE.search(raw, late.end() - 1)
+        ):
+            found.append(_late_block(raw, start))
+        return Source(None, b"", start, 1, tuple(found))
+    closer = _CLOSE.search(raw, opener.end() - 1)
+    if closer is None:
+        message = "the block that opens with --- is never closed; the whole file is read as body"
+        return Source(None, b"", start, 1, (*found, Diagnostic("fm_unterminated", message, 1)))
+    block_bytes, body_at = raw[opener.end() : max(closer.start(), opener.end())], closer.end()
+    block = _decode(block_bytes, 2, found)
+    return Source(block, block_bytes, body_at, _count_lines(raw[:body_at]) + 1, tuple(found))
+
+
+def body_lines(raw: bytes, source: Source) -> tuple[list[str], tuple[Diagnostic, ...]]:
+    """The decoded lines of the body, with what was odd about its bytes. The text as a whole is not kept."""
+    found: list[Diagnostic] = []
+    return split_lines(_decode(raw[source.body_at :], source.body_line, found)), tuple(found)
 
 
 def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -79,8 +85,7 @@ def _decode(raw: bytes, first_line: int, found: list[Diagnostic]) -> str:
     except UnicodeDecodeError as error:
         line = first_line + len(split_lines(raw[: error.start].decode("latin-1"))) - 1
         message = f"not UTF-8: byte 0x{raw[error.start]:02x} and what else cannot be read is shown as U+FFFD"
-        if not any(one.code == "encoding" for one in found):
-            found.append(Diagnostic("encoding", message, line))
+        found.append(Diagnostic("encoding", message, line))
         text = raw.decode(errors="replace")
     return text.replace("\0", "") if "\0" in text else text
 

@@ -7,6 +7,7 @@ that no pattern for links or tags can match across it or take it for white space
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -36,16 +37,16 @@ class Masked:
     text: str
     comments: tuple[Span, ...]
     silent: tuple[Span, ...]
-    starts: tuple[int, ...]
+    starts: Sequence[int]
 
     def line_at(self, offset: int) -> int:
         """The body line index that holds `offset`."""
         return bisect_right(self.starts, offset) - 1
 
 
-def line_starts(body: str) -> tuple[int, ...]:
+def line_starts(body: str) -> Sequence[int]:
     """The offset of each line of `body`, then the offset that a line after the last one would have."""
-    return tuple(accumulate((len(line) + 1 for line in body.split("\n")), initial=0))
+    return array("q", accumulate((len(line) + 1 for line in body.split("\n")), initial=0))
 
 
 def inside(spans: Sequence[Span], offset: int) -> bool:

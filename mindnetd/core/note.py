@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mindnetd.core import fields, identity, lang, links, properties, special, tags
-from mindnetd.core.decode import Source, split_lines, split_note
+from mindnetd.core.decode import Source, body_lines, split_note
 from mindnetd.core.frontmatter import parse_block
 from mindnetd.core.markdown import scan_blocks
-from mindnetd.core.mask import Masked, Span, inside, mask_body
-from mindnetd.core.records import Block, Field, Heading, Link, ParsedNote
+from mindnetd.core.mask import BLANK, Masked, Span, inside, mask_body
+from mindnetd.core.records import Block, Diagnostic, Field, Heading, Link, ParsedNote
 from mindnetd.core.salvage import Properties
 
 _SETEXT_LINE = re.compile(r"[ \t]*(?:=+|-+)[ \t]*$")
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
+_SAMPLE = 4000
+"""Characters that are looked at to tell the language; code and math are left out of them."""
 _ID_KINDS = ("paragraph", "item", "quote", "table", "heading")
 
 
@@ -37,66 +39,112 @@ def read_note(path: str, raw: bytes, options: ReadOptions = ReadOptions()) -> Pa
     """Read one note. Takes any bytes; whatever is wrong with them is among the diagnostics."""
     source = split_note(raw)
     props = Properties() if source.block is None else parse_block(source.block)
-    lines = split_lines(source.body)
+    text, odd = _read_text(raw, source, options)
+    structure = _structure(text, source.body_line, special.is_excalidraw(path, props.values))
+    hashes = _hashes(raw, source, props, text.body, options)
+    said = (*source.diagnostics, *(odd if "encoding" not in _codes(source.diagnostics) else ()), *props.diagnostics)
+    return _assemble(_Parts(path, source.body_line, props, text, structure, hashes, said))
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The canonical body and its blocks."""
+
+    body: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Structure:
+    """What the body's marks say."""
+
+    links: tuple[Link, ...]
+    tags: tuple[str, ...]
+    fields: tuple[Field, ...]
+    block_ids: tuple[str, ...]
+    headings: tuple[Heading, ...]
+    hidden: tuple[Span, ...]
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Everything a record is made of."""
+
+    path: str
+    body_line: int
+    props: Properties
+    text: _Text
+    structure: _Structure
+    hashes: identity.Hashes
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def _read_text(raw: bytes, source: Source, options: ReadOptions) -> tuple[_Text, tuple[Diagnostic, ...]]:
+    lines, odd = body_lines(raw, source)
     scanned = scan_blocks(lines)
     body = identity.canonical_body(lines, scanned, options.normalize)
-    blocks = _fit(scanned, body)
-    drawing = special.is_excalidraw(path, props.values)
+    return _Text(body, _fit(scanned, body)), odd
+
+
+def _structure(text: _Text, body_line: int, drawing: bool) -> _Structure:
+    """Everything that links, tags, fields and headings tell. The masked body lives only in here."""
+    body, blocks = text.body, text.blocks
     if drawing:
         masked, hidden = special.read_drawing(body)
     else:
         masked = mask_body(body, blocks)
         hidden = special.hidden_spans(body, masked, blocks)
-    headings = tuple(_headings(body, masked, blocks, source.body_line, hidden if drawing else ()))
-    return _assemble(path, source, props, options, _Text(body, blocks, masked, hidden, headings))
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """The body and what its structure is."""
-
-    body: str
-    blocks: tuple[Block, ...]
-    masked: Masked
-    hidden: tuple[Span, ...]
-    headings: tuple[Heading, ...]
-
-
-def _assemble(path: str, source: Source, props: Properties, options: ReadOptions, text: _Text) -> ParsedNote:
-    found = links.body_links(text.body, text.masked, text.blocks, source.body_line)
-    inline = fields.inline_fields(text.body, text.masked, text.blocks, source.body_line)
-    schema = properties.read_schema(path, props)
-    raw_parts = options.hash_source == "raw"
-    hashes = identity.hashes(
-        source.body_bytes if raw_parts else text.body,
-        source.block_bytes if raw_parts else props.values,
-        options.normalize,
-    )
-    all_tags = tags.unique_tags((*tags.property_tags(props.values), *tags.body_tags(text.masked, found.targets)))
-    return ParsedNote(
-        path=path,
-        title=schema.title,
-        h1=next((heading.text for heading in text.headings if heading.level == 1), None),
-        body=text.body,
-        body_line=source.body_line,
-        blocks=text.blocks,
-        headings=text.headings,
-        links=(*links.property_links(props.values, props.lines), *_with_fields(found.links, inline)),
-        tags=all_tags,
-        aliases=tags.aliases(props.values),
+    found = links.body_links(body, masked, blocks, body_line)
+    inline = fields.inline_fields(body, masked, blocks, body_line)
+    return _Structure(
+        links=tuple(_with_fields(found.links, inline)),
+        tags=tuple(tags.body_tags(masked, found.targets)),
         fields=tuple(field for _, field in inline),
-        block_ids=tuple(_block_ids(text.body, text.masked, text.blocks)),
-        hidden=text.hidden,
-        frontmatter=props.values,
-        diagnostics=(*source.diagnostics, *props.diagnostics, *schema.diagnostics),
-        body_hash=hashes.body,
-        frontmatter_hash=hashes.frontmatter,
-        full_hash=hashes.full,
+        block_ids=tuple(_block_ids(masked, blocks)),
+        headings=tuple(_headings(body, masked, blocks, body_line, hidden if drawing else ())),
+        hidden=hidden,
+        sample=masked.text[:_SAMPLE].replace(BLANK, " "),
+    )
+
+
+def _hashes(raw: bytes, source: Source, props: Properties, body: str, options: ReadOptions) -> identity.Hashes:
+    if options.hash_source == "raw":
+        return identity.hashes(raw[source.body_at :], source.block_bytes, options.normalize)
+    return identity.hashes(body, props.values, options.normalize)
+
+
+def _codes(diagnostics: Sequence[Diagnostic]) -> set[str]:
+    return {one.code for one in diagnostics}
+
+
+def _assemble(parts: _Parts) -> ParsedNote:
+    values, structure = parts.props.values, parts.structure
+    schema = properties.read_schema(parts.path, parts.props)
+    return ParsedNote(
+        path=parts.path,
+        title=schema.title,
+        h1=next((heading.text for heading in structure.headings if heading.level == 1), None),
+        body=parts.text.body,
+        body_line=parts.body_line,
+        blocks=parts.text.blocks,
+        headings=structure.headings,
+        links=(*links.property_links(values, parts.props.lines), *structure.links),
+        tags=tags.unique_tags((*tags.property_tags(values), *structure.tags)),
+        aliases=tags.aliases(values),
+        fields=structure.fields,
+        block_ids=structure.block_ids,
+        hidden=structure.hidden,
+        frontmatter=values,
+        diagnostics=(*parts.diagnostics, *schema.diagnostics),
+        body_hash=parts.hashes.body,
+        frontmatter_hash=parts.hashes.frontmatter,
+        full_hash=parts.hashes.full,
         note_id=schema.note_id,
         type=schema.type,
         status=schema.status,
         visibility=schema.visibility,
-        lang=schema.lang or lang.detect(_sample(text)),
+        lang=schema.lang or lang.detect(structure.sample),
         created=schema.created,
         modified=schema.modified,
         flags=schema.flags,
@@ -136,7 +184,7 @@ def _headings(
         yield Heading(block.level, links.shown_text(_BLOCK_ID.sub("", text)), body_line + block.first)
 
 
-def _block_ids(body: str, masked: Masked, blocks: Sequence[Block]) -> Iterator[str]:
+def _block_ids(masked: Masked, blocks: Sequence[Block]) -> Iterator[str]:
     """The ``^id`` at the end of each block."""
     if "^" not in masked.text:
         return
@@ -157,8 +205,3 @@ def _with_fields(found: list[tuple[int, Link]], inline: list[tuple[Span, Field]]
             yield links.as_field_link(link, inline[at][1].key)
         else:
             yield link
-
-
-def _sample(text: _Text) -> str:
-    """The first words of a note, code and comments left out, for telling its language."""
-    return text.masked.text[:4000].replace("\0", " ")
