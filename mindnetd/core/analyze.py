@@ -32,7 +32,7 @@ FIELDS: tuple[str, ...] = ("title", "aliases", "headings", "tags", "body")
 MAX_TERM = 64
 """Longer terms are cut: nobody asks for the tail of a base64 string."""
 
-_CACHE_LIMIT = 100_000
+_CACHE_LIMIT = 30_000
 
 _STEMMERS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -150,10 +150,12 @@ def spans(text: str, wanted: frozenset[str], lang: str) -> list[tuple[int, int]]
     In scripts without spaces the wanted pairs themselves are marked, not the whole run.
     """
     pattern = _ASCII_TOKEN if text.isascii() else _TOKEN
+    firsts = {form for term in wanted for form in (term[0], term[0].upper())}
     found: list[tuple[int, int]] = []
     for raw in set(pattern.findall(text)):
-        terms = {term for token in tokens(raw) for slot in slots(token, lang).slots for term in slot}
-        if wanted.isdisjoint(terms):
+        if raw[0] not in firsts and raw.isascii() and raw.isalnum():
+            continue  # no stemmer changes the first letter: most words end here
+        if not any(term in wanted for token in tokens(raw) for slot in slots(token, lang).slots for term in slot):
             continue
         paired = _PAIRED.search(raw) is not None
         needles = [term for term in wanted if term in raw and _PAIRED.search(term)] if paired else [raw]

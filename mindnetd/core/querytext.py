@@ -9,7 +9,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from mindnetd.core.analyze import tokens
+from mindnetd.core.analyze import question_lang, tokens
+from mindnetd.core.stopwords import STOP_WORDS
 
 _PART = re.compile(
     r'(?P<neg>(?<!\S)-(?=[\w"“„#]))?(?:"(?P<phrase>[^"]+)"|“(?P<curly>[^”]+)”|„(?P<low>[^“”"]+)[“”"]|(?P<word>[^\s"“„]+))'
@@ -24,6 +25,9 @@ class QueryText:
 
     ``phrases`` must stand in the text word by word, ``not_words`` and ``not_phrases`` must not. ``words`` holds the
     tokens of phrases too. ``plain`` is what is embedded: the text without operators and negations.
+
+    Quotes are an operator among keywords and a quotation in a sentence: *Who wrote "The Raven" and when?* asks for the
+    poem, not for texts with those words in that order.
     """
 
     plain: str
@@ -38,6 +42,7 @@ def parse_query(text: str) -> QueryText:
     plain: list[str] = []
     words: list[str] = []
     phrases: list[tuple[str, ...]] = []
+    outside: list[str] = []
     not_words: list[str] = []
     not_phrases: list[tuple[str, ...]] = []
     for part in _PART.finditer(text):
@@ -53,6 +58,10 @@ def parse_query(text: str) -> QueryText:
         words.extend(found)
         if quoted and found:
             phrases.append(found)
+        else:
+            outside.extend(found)
+    if _is_sentence(text, outside):
+        phrases = []
     return QueryText(
         " ".join(plain),
         tuple(dict.fromkeys(words)),
@@ -60,6 +69,14 @@ def parse_query(text: str) -> QueryText:
         tuple(dict.fromkeys(not_words)),
         tuple(not_phrases),
     )
+
+
+def _is_sentence(text: str, outside: list[str]) -> bool:
+    """Do the words outside the quotes make a sentence: with a question mark, or three and grammar among them?"""
+    if outside and text.rstrip().endswith(("?", "？")):
+        return True
+    grammar = STOP_WORDS[question_lang(outside, list(STOP_WORDS))]
+    return len(outside) >= 3 and any(word in grammar for word in outside)
 
 
 def name_key(text: str) -> str:

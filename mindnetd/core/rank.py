@@ -22,8 +22,8 @@ K1, B = 1.2, 0.75
 class RetrievalSettings:
     """``retrieval.yaml`` as far as it is used by now. Swapped whole, never changed."""
 
-    alpha: float = 0.49
-    beta: float = 0.21
+    alpha: float = 0.53
+    beta: float = 0.17
     fusion: Literal["weighted", "rrf"] = "weighted"
     k_l: int = 100
     k_v: int = 100
@@ -33,7 +33,7 @@ class RetrievalSettings:
     exclude_flags: tuple[str, ...] = ("draft", "needs_review", "private_journal")
     dense_languages: tuple[str, ...] = ("en",)
     """Languages the embedding model was made for; elsewhere the words lead. Empty: all."""
-    foreign_dense_share: float = 0.35
+    foreign_dense_share: float = 0.5
     """Share of alpha + beta that the vectors keep for questions in other languages."""
 
 
