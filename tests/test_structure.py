@@ -121,6 +121,17 @@ def test_documents_name_only_files_that_exist() -> None:
     assert wrong == []
 
 
+def test_documents_name_only_tests_that_exist() -> None:
+    """A test that a document names is there, so that no promise outlives its proof."""
+    wrong = []
+    for document in documents():
+        for file, name in re.findall(r"`(tests/\w+\.py)::(\w+)`", document.read_text("utf-8")):
+            path = REPO / file
+            if not path.exists() or f"def {name}(" not in path.read_text("utf-8"):
+                wrong.append(f"{document.name}: {file}::{name}")
+    assert wrong == []
+
+
 # --- dependencies -----------------------------------------------------------------------------------------------------
 
 
