@@ -76,7 +76,7 @@ class Daemon:
 
     def _build(self) -> None:
         config = self._config
-        self.engine = Engine(config, Metrics(__version__), lambda: self.watcher.status().root_id)
+        self.engine = Engine(config, Metrics(__version__), lambda: self.watcher.root_id)
         self.engine.load()
         self.jobs = JobBook(time.time)
         self.watcher = Watcher(
