@@ -43,6 +43,11 @@ class ModelHolder:
         """The model, once it is open."""
         return self._embedder
 
+    @property
+    def backend(self) -> str:
+        """The back end that the options name."""
+        return self._options.backend
+
     def try_open(self) -> bool:
         """Open a model that is on this machine already; False (with `error`) where it must be fetched or cannot be had."""
         return self._open(dataclasses.replace(self._options, offline=True))

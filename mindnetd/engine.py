@@ -84,7 +84,13 @@ class Pace:
 class Engine:
     """Opens everything and keeps it together. Raises StoreError, VaultError, ConfigError."""
 
-    def __init__(self, config: Config, metrics: Metrics, root_id: Callable[[], RootId | None] = lambda: None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        metrics: Metrics,
+        root_id: Callable[[], RootId | None] = lambda: None,
+        model: ModelHolder | None = None,
+    ) -> None:
         memory.limit_heaps()
         self.config = config
         self.metrics = metrics
@@ -95,7 +101,7 @@ class Engine:
         self.hot = HotIndex()
         self.counter = PinnedCounter()
         self.queue = EmbedQueue(self._passage_texts)
-        self.model = ModelHolder(self._embedder_options(), metrics)
+        self.model = model or ModelHolder(self._embedder_options(), metrics)
         self.config_hash = config.digest()
         parts = IndexParts(
             vault=config.vault,
@@ -170,7 +176,7 @@ class Engine:
         """Work off the backlog with the model that is open."""
         embedder = self.model.embedder
         if embedder is not None:
-            self._remember({"fingerprint": embedder.fingerprint, "backend": self._backend})
+            self._remember({"fingerprint": embedder.fingerprint, "backend": self.model.backend})
             self.model.start(self.queue, deliver)
 
     # ------------------------------------------------------------------------------------------------------------ runs
@@ -252,10 +258,10 @@ class Engine:
             ollama_host=config.llm.host,
             ollama_num_ctx=config.llm.num_ctx,
         )
-        self._backend = choose_backend(options)
+        backend = choose_backend(options)
         if wanted.backend == "auto":  # chosen once a database, so that the vector space never changes by itself
-            self._backend = read.load_meta(self.db).get("backend", self._backend)  # type: ignore[assignment]
-        return dataclasses.replace(options, backend=self._backend)
+            backend = read.load_meta(self.db).get("backend", backend)  # type: ignore[assignment]
+        return dataclasses.replace(options, backend=backend)
 
     def _check_stages(self) -> None:
         """Compare what made the stored rows with what would make them now; a difference re-does every note."""

@@ -28,8 +28,9 @@ from mindnetd.vaultio import RootId, look
 
 log = logging.getLogger(__name__)
 
-SLICE_S = 0.12
+SLICE_S = 0.2
 """What a slice of bulk work should take: the most that a save waits for it."""
+LEAST_AT_ONCE = 24
 MOST_AT_ONCE = 256
 BURST = 48
 """This many dirty paths are a burst: they are committed a few times a second instead of one by one."""
@@ -335,7 +336,7 @@ class Writer(threading.Thread):
                 bulk.items.extendleft(reversed(part))
                 raise
             took = time.perf_counter() - started
-            self._slice = max(4, min(MOST_AT_ONCE, int(self._slice * min(2.0, SLICE_S / max(took, 1e-3)))))
+            self._slice = max(LEAST_AT_ONCE, min(MOST_AT_ONCE, int(self._slice * min(2.0, SLICE_S / max(took, 1e-3)))))
             if bulk.job:
                 self._parts.jobs.progress(bulk.job, bulk.total - len(bulk.items), bulk.total)
         if not bulk.items:

@@ -1,0 +1,174 @@
+"""Law 1: after any edits, moves, deletes, crashes and restarts the database is what a fresh build would be.
+
+Real files, the real writer, the real model. `make nightly` runs 500 examples, `make test` a short form.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from engine_kit import Bench, make_config, open_shared
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from mindnetd.inference.embedder import Embedder
+from mindnetd.store.dump import differences
+
+NAMES = ("Alpha", "beta", "Gamma Ray", "Übung", "2032-05-18", "delta.v2")
+FOLDERS = ("", "one/", "two/deep/", "Templates/")
+BITS = (
+    "[[Alpha]]", "[[beta|b]]", "![[Gamma Ray#Part]]", "[x](two/deep/%C3%9Cbung.md)", "[[delta.v2]]", "[[one/Alpha]]",
+    "[[pic.png]]", "#tag/deep", "supports:: [[beta]]", "%% hidden [[Alpha]] %%", "```\n[[Alpha]]\n```", "https://example.org",
+)  # fmt: skip
+HEADS = (
+    "", "---\ntitle: Other\naliases: [Aka]\n---\n", "---\ntags: [a, b]\ntype: task\n---\n", "---\nvisibility: sensitive\ndraft: true\n---\n",
+    "---\nup: \"[[Alpha]]\"\n---\n", "---\nbroken: a: b\n---\n", "---\nembedding_exclude: true\n---\n", "---\nlang: de\nchunk_profile: short\n---\n",
+)  # fmt: skip
+WORDS = ("apple", "river", "stone", "Gärung", "lantern", "quiet")
+
+paths = st.builds(lambda folder, name: f"{folder}{name}.md", st.sampled_from(FOLDERS), st.sampled_from(NAMES))
+paragraph = st.lists(st.sampled_from(WORDS + BITS), min_size=1, max_size=8).map(" ".join)
+texts = st.builds(
+    lambda head, parts: head + "\n\n".join(parts) + "\n",
+    st.sampled_from(HEADS),
+    st.lists(st.one_of(paragraph, st.sampled_from(("# Part", "## Two", "- a\n- b"))), max_size=6),
+)
+
+
+class Vault(RuleBasedStateMachine):
+    """Random edits of a folder; at the end its index must equal one that is built afresh."""
+
+    embedder: Embedder
+
+    @initialize()
+    def begin(self) -> None:
+        self.home = Path(tempfile.mkdtemp(prefix="mindnet-law1-"))
+        self.vault = self.home / "vault"
+        self.vault.mkdir()
+        (self.vault / ".obsidian").mkdir()
+        (self.vault / "Keep.md").write_text("Always here. [[Alpha]]\n", encoding="utf-8")
+        self.clock = 1_700_000_000
+        self.bench = self.open(self.home / "state" / "notes.duckdb")
+
+    def open(self, db: Path) -> Bench:
+        return Bench(make_config(self.home, self.vault, db), self.embedder)
+
+    @rule(path=paths, text=texts)
+    def write(self, path: str, text: str) -> None:
+        file = self.vault / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        self.stamp(file)
+
+    @rule(path=paths)
+    def delete(self, path: str) -> None:
+        (self.vault / path).unlink(missing_ok=True)
+
+    @rule(old=paths, new=paths)
+    def rename(self, old: str, new: str) -> None:
+        if (self.vault / old).exists():
+            (self.vault / new).parent.mkdir(parents=True, exist_ok=True)
+            (self.vault / old).replace(self.vault / new)
+
+    @rule()
+    def move_folder(self) -> None:
+        one, other = self.vault / "one", self.vault / "moved"
+        source, target = (one, other) if one.is_dir() else (other, one)
+        if source.is_dir() and not target.exists():
+            source.rename(target)
+
+    @rule(name=st.sampled_from(("pic.png", "one/pic.png", "board.canvas", "Alpha.png")), full=st.booleans())
+    def attachment(self, name: str, full: bool) -> None:
+        file = self.vault / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        nodes = [{"id": "1", "type": "file", "file": "one/Alpha.md"}] if full else []
+        file.write_text(json.dumps({"nodes": nodes}), encoding="utf-8")
+        self.stamp(file)
+
+    @rule(filters=st.sampled_from(([], ["one/"], ["two/"])))
+    def exclude(self, filters: list[str]) -> None:
+        (self.vault / ".obsidian/app.json").write_text(json.dumps({"userIgnoreFilters": filters}), encoding="utf-8")
+        from mindnetd.engine import read_rules
+
+        self.bench.engine.indexer.classifier = read_rules(self.bench.engine.config)
+
+    @rule()
+    def settle(self) -> None:
+        self.bench.settle()
+
+    @rule(turns=st.integers(1, 4))
+    def crash_in_the_middle(self, turns: int) -> None:
+        """A few turns of the writer, then nothing more of what it held in memory."""
+        self.bench.writer.doubt("crash")
+        for _ in range(turns):
+            self.bench.writer._turn(time.monotonic())
+        self.bench.crash()
+        self.bench = self.open(self.home / "state" / "notes.duckdb")
+
+    @rule()
+    def restart(self) -> None:
+        self.bench.close()
+        self.bench = self.open(self.home / "state" / "notes.duckdb")
+
+    @precondition(lambda self: hasattr(self, "bench"))
+    @rule()
+    def touch(self) -> None:
+        for file in self.vault.rglob("*.md"):
+            self.stamp(file)
+
+    def stamp(self, file: Path) -> None:
+        """Times that differ by whole seconds, so that a change never hides in one tick of the clock."""
+        self.clock += 1
+        os.utime(file, (self.clock, self.clock))
+
+    def teardown(self) -> None:
+        if not hasattr(self, "bench"):
+            return
+        try:
+            self.bench.settle()
+            fresh = self.open(self.home / "fresh" / "notes.duckdb")
+            try:
+                fresh.settle()
+                assert differences(self.bench.dump(), fresh.dump()) == []
+            finally:
+                fresh.close()
+        finally:
+            self.bench.close()
+            shutil.rmtree(self.home)
+
+
+def converge(cache: Path, examples: int, steps: int) -> None:
+    Vault.embedder = open_shared(cache)
+    try:
+        run_state_machine_as_test(
+            Vault,
+            settings=settings(
+                max_examples=examples,
+                stateful_step_count=steps,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+                derandomize=False,
+            ),
+        )
+    finally:
+        Vault.embedder.close()
+
+
+@pytest.mark.timeout(600)
+def test_any_history_converges_short_form(model_cache: Path) -> None:
+    """Law 1, short form: 15 random histories."""
+    converge(model_cache, 15, 12)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(7200)
+def test_any_history_converges(model_cache: Path) -> None:
+    """Law 1: 500 random histories of up to 25 steps."""
+    converge(model_cache, 500, 25)
