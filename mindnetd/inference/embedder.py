@@ -136,11 +136,16 @@ def fetch(options: EmbedderOptions, progress: Progress | None = None) -> models.
     except ModelError as error:
         if error.code not in ("model_missing", "bad_hash"):
             raise
-        if not options.offline:
-            return models.pull(options.model, options.cache_dir, progress=progress)
+        found = error.message.rsplit(": run ", 1)[0]
+    try:
+        return models.pull(options.model, options.cache_dir, progress=progress, offline=options.offline)
+    except ModelError as error:
+        if error.code not in ("model_missing", "download_failed"):
+            raise
+        why = "--offline forbids fetching it" if options.offline else f"fetching it failed ({error.message})"
         raise ModelError(
-            f"{error.message.rsplit(': run ', 1)[0]}, and --offline forbids fetching it: run "
-            f"`mindnetd model pull {options.model}` with a network (the words stay searchable without it)",
+            f"{found}, and {why}: run `mindnetd model pull {options.model}` when there is a network "
+            "(the words stay searchable without it)",
             code=error.code,
         ) from error
 

