@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date
+from pathlib import Path
+
 import frontmatter as python_frontmatter
 import pytest
 from hypothesis import given
@@ -225,11 +228,42 @@ def test_schema_values() -> None:
     assert (read.created, read.modified, read.diagnostics) == ("2032-02-01", "2032-02-01T10:30", ())
 
 
+def test_a_type_that_is_a_link() -> None:
+    """The word it shows is the type; the link is a link all the same."""
+    read = note('---\ntype: "[[Task]]"\nstatus: "[[states/open|open]]"\n---\n')
+    assert (read.type, read.status) == ("Task", "open")
+    assert [link.relation for link in read.links] == ["references", "references"]
+
+
 def test_odd_schema_values() -> None:
     """An unknown visibility counts as sensitive; a date that is none is left out."""
     read = note("---\nvisibility: secret\nhash_mode: maybe\ncreated: someday\n---\n", "2032-01-05_x.md")
     assert (read.visibility, read.hash_mode, read.created) == ("sensitive", None, "2032-01-05")
     assert sorted(one.code for one in read.diagnostics) == ["date_invalid", "value_unknown", "value_unknown"]
+
+
+def test_agrees_with_python_frontmatter_on_the_basic_vault(shared: Path) -> None:
+    """On its well-formed notes the other reader finds the same properties, once its dates and numbers are text."""
+    compared = 0
+    for path in sorted((shared / "vaults" / "basic").glob("*/*.md")):
+        read = read_note(path.name, path.read_bytes())
+        if read.diagnostics:
+            continue
+        theirs, body = python_frontmatter.parse(path.read_text())
+        assert _as_text(theirs) == read.frontmatter, path.name
+        assert body.strip() == read.body.strip(), path.name
+        compared += 1
+    assert compared >= 20
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(key): _as_text(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_text(item) for item in value]
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, date) else value if value is None else str(value)
 
 
 WORD = (

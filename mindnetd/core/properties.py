@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal, get_args
 
+from mindnetd.core.links import shown_text
 from mindnetd.core.records import FLAGS, VISIBILITIES, Diagnostic, HashMode, Visibility
 from mindnetd.core.salvage import Properties
 from mindnetd.core.tags import legacy_properties
@@ -47,8 +48,8 @@ def read_schema(path: str, props: Properties) -> Schema:
     return Schema(
         title=title if title and not _is_placeholder(title) else name,
         note_id=reader.text("id"),
-        type=reader.text("type"),
-        status=reader.text("status"),
+        type=reader.word("type"),
+        status=reader.word("status"),
         visibility=reader.visibility(),
         lang=reader.lang(),
         created=reader.date("created") or (dated.group(1) if dated and _is_date(dated.group(1)) else None),
@@ -90,6 +91,11 @@ class _Reader:
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         return " ".join(value.split()) or None if isinstance(value, str) else None
+
+    def word(self, key: str) -> str | None:
+        """A scalar; a link counts as the text it shows (``type: "[[Task]]"``)."""
+        text = self.text(key)
+        return shown_text(text) or None if text else None
 
     def is_true(self, key: str) -> bool:
         """Whether the property is a true word."""
