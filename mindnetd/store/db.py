@@ -88,6 +88,9 @@ class Database:
         con = connect(self.path, self.options)
         try:
             meta = migrate(con)
+            con.execute(
+                "CHECKPOINT"
+            )  # a new schema must not be only in the log: a lost log could not be told from none
             self._next_term = con.execute("SELECT coalesce(max(id), -1) + 1 FROM terms").fetchall()[0][0]
         except StoreError as error:
             con.close()
@@ -102,7 +105,7 @@ class Database:
         self._generation = meta["generation"]
         self.revision = int(meta["revision"])
         self._next_key = int(meta["next_key"])
-        self._compare_mark()
+        self._compare_mark("doubt" in meta)
         with self._gate:
             self._shut = False
             self._gate.notify_all()
@@ -111,11 +114,15 @@ class Database:
     def _mark_path(self) -> Path:
         return self.path.with_name(self.path.name + ".mark")
 
-    def _compare_mark(self) -> None:
+    def _compare_mark(self, doubted: bool) -> None:
         mark = read_mark(self._mark_path)
+        self.doubt = doubted
         if mark is not None and mark.generation == self._generation and mark.revision > self.revision:
             self.doubt = True
             self.revision = mark.revision  # a revision never goes back; the next commit writes a higher one
+        if self.doubt and not doubted:
+            with self.unrevised() as con:  # a crash before the vault was compared must not forget it
+                con.execute("INSERT INTO meta VALUES ('doubt', '1')")
 
     def _close_connections(self) -> None:
         with self._gate:
@@ -185,7 +192,7 @@ class Database:
 
     def _take_cursor(self) -> duckdb.DuckDBPyConnection:
         with self._gate:
-            if not self._gate.wait_for(lambda: not self._shut, timeout=5):
+            if not self._lock.held or not self._gate.wait_for(lambda: not self._shut, timeout=5):
                 raise StoreError(f"{self.path}: closed", code="dead")
             cursor = self._idle_cursors.pop() if self._idle_cursors else self._con.cursor()
             self._readers += 1
@@ -276,8 +283,11 @@ class Database:
         return range(first, self._next_term)
 
     def settle_doubt(self) -> None:
-        """Everything was compared with the vault: trust the file again."""
-        self.doubt = False
+        """Everything was compared with the vault: trust the file again. Writer thread only; raises StoreError."""
+        if self.doubt:
+            with self.unrevised() as con:
+                con.execute("DELETE FROM meta WHERE key = 'doubt'")
+            self.doubt = False
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the file. Raises StoreError."""

@@ -7,6 +7,7 @@ hash (2 ms at 150,000 terms), which costs less than a resident dictionary of all
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -52,7 +53,7 @@ def write_words(db: Database, con: duckdb.DuckDBPyConnection, notes: Sequence[No
         return
     ids = _term_ids(db, con, list(terms))
     order = np.argsort(np.array(doc, dtype=np.int32), kind="stable")
-    columns = {
+    columns: dict[str, npt.NDArray[Any]] = {
         "doc": np.array(doc, dtype=np.int32)[order],
         "term": ids[np.array(term, dtype=np.int64)][order],
         "field": np.array(field, dtype=np.uint8)[order],
