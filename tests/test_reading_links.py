@@ -31,6 +31,8 @@ def one(text: str) -> Link:
         ("[[Sq]uare]]", "Sq]uare", None, None, None),
         ("[[ Note ]]", "Note", None, None, None),
         ("[[A%20b]]", "A%20b", None, None, None),
+        ("[[ADR: use X]]", "ADR: use X", None, None, None),
+        ("[[Note#x^2 law]]", "Note", "x^2 law", None, None),
         ("[t](Note%20name.md)", "Note name.md", None, None, "t"),
         ("[t](<Note name.md>)", "Note name.md", None, None, "t"),
         ("[t](Note.md#Head%20ing)", "Note.md", "Head ing", None, "t"),

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from mindnetd.core.identity import nfc
 from mindnetd.core.records import FileKind
 
-_TEMPORARY = re.compile(r"[#~].*[#~]?$|.*~$|4913$|sed[A-Za-z0-9]{6}$|.*\.tmp$", re.IGNORECASE | re.DOTALL)
-_NOT_TEMPORARY = re.compile(r"#(?!.*#$)|~(?!syncthing~|\$)", re.IGNORECASE | re.DOTALL)
+_TEMPORARY = re.compile(r"#.*#$|~syncthing~|~\$|.*~$|4913$|sed[A-Za-z0-9]{6}$|.*\.tmp$", re.IGNORECASE | re.DOTALL)
 _CONFLICT = re.compile(
     r".*(?:"
     r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?"
@@ -52,7 +51,7 @@ class Classifier:
         if is_dir:
             return "file"
         name = path.rpartition("/")[2]
-        if _is_temporary(name):
+        if _TEMPORARY.match(name):
             return None
         suffix = name.rpartition(".")[2].casefold()
         if suffix not in ("md", "canvas") or "." not in name:
@@ -83,10 +82,6 @@ class Classifier:
 def compile_rules(rules: Rules) -> Classifier:
     """Make a classifier of `rules`; patterns that cannot be used are in its ``problems``."""
     return Classifier(rules)
-
-
-def _is_temporary(name: str) -> bool:
-    return _TEMPORARY.match(name) is not None and _NOT_TEMPORARY.match(name) is None
 
 
 def _glob(pattern: str) -> str:

@@ -27,6 +27,8 @@ _DESTINATION = re.compile(
     r"""(?:\s++(?:"[^"]{0,1000}+"|'[^']{0,1000}+'|\([^()]{0,1000}+\)))?\s*+\)"""
 )
 _EXTERNAL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
+# A wikilink may well have a colon in its name ("ADR: use X"), so only an address counts as one there.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|mailto:")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _WHOLE_LINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
@@ -120,7 +122,7 @@ def wikilink(raw: str, inner: str, kind: LinkKind, line: int | None, in_comment:
         path = path.removesuffix("\\")
     path = path.strip()
     shown = display if bar else None
-    if _EXTERNAL.match(path) and not path.startswith("//"):
+    if _ADDRESS.match(path):
         return Link("url", raw, path, display=shown, line=line, in_comment=in_comment)
     target, heading, block = split_target(path)
     target = target.strip()
