@@ -144,8 +144,8 @@ class OllamaEmbedder:
                 rows = np.array(reply["embeddings"], np.float32)
         except (KeyError, TypeError, ValueError) as error:
             raise OllamaError("Ollama's reply to /api/embed has no usable embeddings", "ollama_bad_reply") from error
-        if len(rows) != len(texts):
-            raise OllamaError(f"Ollama gave {len(rows)} vectors for {len(texts)} texts", "ollama_bad_reply")
+        if rows.ndim != 2 or len(rows) != len(texts):
+            raise OllamaError(f"Ollama gave an array {rows.shape} for {len(texts)} texts", "ollama_bad_reply")
         return unit_rows(rows, self.dim or int(rows.shape[-1]))
 
     def _payload(self, texts: list[str]) -> dict[str, Any]:

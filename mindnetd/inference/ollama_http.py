@@ -10,8 +10,10 @@ import http.client
 import json
 import socket
 import threading
+import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from mindnetd.errors import ModelError
@@ -47,35 +49,26 @@ class OllamaServer:
         self._port = port or (443 if self._secure else _DEFAULT_PORT)
         self._base = parts.path.rstrip("/")
         self.address = f"{parts.scheme}://{self._name}:{self._port}{self._base}"
-        self._live: set[http.client.HTTPConnection] = set()
+        self._live: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._closed = False
 
     def call(self, path: str, payload: Mapping[str, Any] | None, timeout_s: float) -> dict[str, Any]:
         """POST `payload` to `path` (GET without one); return the JSON object. Raises OllamaError."""
-        connection = self._connect(timeout_s)
-        late = threading.Event()
-
-        def end() -> None:
-            late.set()
-            _hang_up(connection)
-
-        # The socket's own timeout starts anew with every byte; this one holds for the whole call.
-        timer = threading.Timer(timeout_s, end)
-        timer.daemon = True
+        deadline = _Deadline(timeout_s)
+        connection = self._connection(timeout_s)
         try:
-            timer.start()
-            status, body = self._exchange(connection, path, payload)
+            connection.connect()
+            with self._watched(connection.sock, deadline):
+                status, body = self._exchange(connection, path, payload)
         except (OSError, http.client.HTTPException) as error:
-            if late.is_set() or isinstance(error, TimeoutError):
+            if deadline.missed.is_set() or isinstance(error, TimeoutError):
                 raise OllamaError(
                     f"Ollama at {self.address} gave no answer within {timeout_s:g} s", "ollama_timeout"
                 ) from error
             raise OllamaError(f"Ollama at {self.address} is not reachable ({error!r})", "ollama_unreachable") from error
         finally:
-            timer.cancel()
-            with self._lock:
-                self._live.discard(connection)
+            deadline.cancel()
             connection.close()
         return self._read(path, status, body)
 
@@ -84,17 +77,26 @@ class OllamaServer:
         with self._lock:
             self._closed = True
             live = list(self._live)
-        for connection in live:
-            _hang_up(connection)
+        for sock in live:
+            _hang_up(sock)
 
-    def _connect(self, timeout_s: float) -> http.client.HTTPConnection:
+    def _connection(self, timeout_s: float) -> http.client.HTTPConnection:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        connection = kind(self._name, self._port, timeout=timeout_s)
+        return kind(self._name, self._port, timeout=timeout_s)
+
+    @contextmanager
+    def _watched(self, sock: socket.socket, deadline: _Deadline) -> Iterator[None]:
+        """Let the deadline and `close` end the exchange; a call after `close` fails."""
         with self._lock:
             if self._closed:
                 raise ModelError("the model was closed", code="closed")
-            self._live.add(connection)
-        return connection
+            self._live.add(sock)
+        try:
+            deadline.start(sock)
+            yield
+        finally:
+            with self._lock:
+                self._live.discard(sock)
 
     def _exchange(
         self, connection: http.client.HTTPConnection, path: str, payload: Mapping[str, Any] | None
@@ -130,11 +132,33 @@ class OllamaServer:
         return content
 
 
-def _hang_up(connection: http.client.HTTPConnection) -> None:
-    """Wake whoever waits on the connection, from another thread."""
-    sock = connection.sock
-    if sock is not None:
-        try:
-            sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return  # closed meanwhile: nobody waits any more
+class _Deadline:
+    """Ends an exchange as a whole: the socket's own timeout starts anew with every byte."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._end = time.monotonic() + timeout_s
+        self._timer: threading.Timer | None = None
+        self.missed = threading.Event()
+
+    def start(self, sock: socket.socket) -> None:
+        """Hang up at the deadline, unless cancelled."""
+        self._timer = threading.Timer(max(0.0, self._end - time.monotonic()), self._miss, (sock,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def cancel(self) -> None:
+        """Forget the deadline."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _miss(self, sock: socket.socket) -> None:
+        self.missed.set()
+        _hang_up(sock)
+
+
+def _hang_up(sock: socket.socket) -> None:
+    """Wake whoever waits on the socket, from another thread."""
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # closed meanwhile: nobody waits any more
