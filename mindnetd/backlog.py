@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -146,6 +146,41 @@ class EmbedQueue:
             entry.alive = False
             self._chars -= sum(len(text) for text in entry.missing.values() if text is not None)
             entry.missing = {}
+
+
+class Awaited:
+    """Which notes still lack which vectors, so that `note.embedded` is told once a note has them all. One thread."""
+
+    def __init__(self) -> None:
+        self._notes: dict[bytes, set[int]] = {}
+        self._left: dict[int, set[bytes]] = {}
+
+    def expect(self, note_key: int, hashes: Iterable[bytes]) -> None:
+        """The note lacks exactly these from now on."""
+        self.forget(note_key)
+        left = set(hashes)
+        for digest in left:
+            self._notes.setdefault(digest, set()).add(note_key)
+        if left:
+            self._left[note_key] = left
+
+    def forget(self, note_key: int) -> None:
+        """The note is gone."""
+        for digest in self._left.pop(note_key, set()):
+            self._notes[digest].discard(note_key)
+            if not self._notes[digest]:
+                del self._notes[digest]
+
+    def arrived(self, hashes: Iterable[bytes]) -> list[int]:
+        """These have come: the keys of the notes that lack nothing any more."""
+        complete = []
+        for digest in hashes:
+            for note_key in self._notes.pop(digest, set()):
+                self._left[note_key].discard(digest)
+                if not self._left[note_key]:
+                    del self._left[note_key]
+                    complete.append(note_key)
+        return complete
 
 
 @dataclass(frozen=True)

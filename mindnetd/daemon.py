@@ -12,6 +12,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from mindnetd import __version__
 from mindnetd.config import Config, differences
@@ -90,11 +91,12 @@ class Daemon:
         self.searcher = Searcher(
             self.engine.hot, StoreTexts(self.engine.db), self.engine.model.embed_query, read_retrieval(config)
         )
+        self._retrieval_stamp = stamp_of(config.retrieval_file)
         self.upkeep = Upkeep(self.engine, self.writer)
         minutes = config.watch.reconcile_minutes
         self.schedule = Schedule(
             (
-                Task("watch", TICK_S, lambda: self.watcher.tick(time.monotonic())),
+                Task("watch", TICK_S, self._tick),
                 Task("reconcile", minutes * 60, lambda: self.writer.doubt("schedule")),
                 *self.upkeep.tasks(),
             ),
@@ -106,6 +108,18 @@ class Daemon:
         self.engine.metrics.follow(
             queue_depth=self.writer.queued, revision=lambda: self.engine.hot.snapshot().revision
         )
+
+    def _tick(self) -> None:
+        """Every few seconds: is the watcher alive, has the file with the weights been saved?"""
+        self.watcher.tick(time.monotonic())
+        stamp = stamp_of(self._config.retrieval_file)
+        if stamp != self._retrieval_stamp:
+            self._retrieval_stamp = stamp
+            try:
+                self.searcher.settings = read_retrieval(self._config)
+                event(log, "weights taken over", file=str(self._config.retrieval_file))
+            except MindnetError as error:
+                event(log, "weights not taken over", logging.ERROR, reason=error.message)
 
     def _on_dirty(self, kind: str, path: str) -> None:
         self.engine.metrics.events.labels(kind=kind).inc()
@@ -143,7 +157,7 @@ class Daemon:
         event(log, "listening", socket=str(self._config.socket), revision=self.engine.db.revision)
         self._notifier.ready("serving the index as it was; comparing it with the vault")
         self.watcher.start()
-        self.writer.doubt("start")
+        begin(self.engine, self.writer, "start")
         self.writer.start()
         self.schedule.start()
         self.writer.call(self._begin_embedding)
@@ -154,10 +168,6 @@ class Daemon:
             self.engine.start_embedding(self.writer.deliver)
         elif not self._config.offline:
             self.engine.model.fetch_in_background(lambda: self.writer.call(self._model_came))
-        if self.engine.redo:
-            paths = sorted(self.engine.indexer.known.notes)
-            bulk = Bulk(self.engine.new_run("upgrade"), deque(paths), force=True, done=self.engine.redone)
-            self.writer.submit(bulk)
 
     def _model_came(self) -> None:
         self.engine.reload()
@@ -235,6 +245,16 @@ class Daemon:
         self.writer.doubt("reload")
 
 
+def begin(engine: Engine, writer: Writer, trigger: str) -> None:
+    """Compare the vault with the file; before that, read again what the file alone cannot vouch for."""
+    everything = sorted(engine.indexer.known.notes)
+    if engine.redo:
+        writer.submit(Bulk(engine.new_run("upgrade"), deque(everything), force=True, done=engine.redone))
+    elif engine.db.doubt:  # commits are lost: what the file says of a note's stamp may be older than the note's rows
+        writer.submit(Bulk(engine.new_run("doubt"), deque(everything), done=engine.db.settle_doubt))
+    writer.doubt(trigger)
+
+
 class StoreTexts:
     """The texts of hits, from the store (`core.results.TextSource`)."""
 
@@ -261,6 +281,7 @@ def make_writer(
             recover=engine.recover,
             run_ended=engine.end_run,
             housekeep=engine.housekeep,
+            chores=engine.chores,
             vectors_stored=lambda made: engine.pace.note(made, time.monotonic()),
             settle=settle or SettleOptions(),
         )
@@ -281,6 +302,15 @@ def watch_options(config: Config) -> WatchOptions:
 def settle_options(config: Config) -> SettleOptions:
     """When a save is read, from the configuration."""
     return SettleOptions(config.watch.settle_ms, config.watch.max_wait_ms, config.watch.unstable_max_s)
+
+
+def stamp_of(file: Path) -> tuple[int, int] | None:
+    """What tells one version of a small file from another; None where there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def read_retrieval(config: Config) -> RetrievalSettings:
@@ -311,7 +341,7 @@ def index_once(config: Config, progress: Progress) -> IndexSummary:
 def _index(engine: Engine, progress: Progress, started: float) -> IndexSummary:
     writer = make_writer(engine, JobBook(time.time))
     engine.start_embedding(writer.deliver)
-    writer.doubt("index")
+    begin(engine, writer, "index")
 
     def show() -> None:
         done, total = writer.bulk_progress()

@@ -35,7 +35,7 @@ from mindnetd.metrics import Metrics
 from mindnetd.runs import Run, vault_revision
 from mindnetd.store import read, upkeep, write
 from mindnetd.store.db import Database, move_aside, open_database
-from mindnetd.store.records import Batch, ConfigRow, HotColumns
+from mindnetd.store.records import Batch, ConfigRow, HotColumns, utc_now
 from mindnetd.telemetry import event
 from mindnetd.vaultio import RootId
 
@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 REBUILDABLE = ("damaged",)
 """Faults of the file after which it is moved aside and made anew from the vault."""
 DEFAULT_DIM = 384
+COMMITS_BETWEEN_CHECKS = 64
+"""After so many commits the file is looked at for compaction, at the next quiet moment."""
 PARSER_VERSION = 1
 CHUNKER_VERSION = 1
 """Raise one when the same bytes give other links or other chunks: every note is then derived again at the next start."""
@@ -116,6 +118,7 @@ class Engine:
         )
         self.indexer = Indexer(parts, read_rules(config), derive_options(config))
         self.pace = Pace()
+        self._checked_at = self._swept_at = self.db.revision
         self.redo = False
         """Every note has to be derived again: another version of a stage, or options that change what notes become."""
 
@@ -197,7 +200,29 @@ class Engine:
     def housekeep(self) -> None:
         """After bulk work: a smaller file, less memory."""
         upkeep.compact_if_needed(self.db)
+        self._checked_at = self.db.revision
         memory.give_back()
+
+    def chores(self) -> bool:
+        """What is done when there is nothing else to do; True if something was done."""
+        if self.indexer.excluded:
+            self.indexer.excluded = False
+            upkeep.purge(self.db, utc_now())
+            self.reload()
+            return True
+        if self.db.revision - self._checked_at > COMMITS_BETWEEN_CHECKS:
+            self.housekeep()
+            return True
+        return self._sweep()
+
+    def _sweep(self) -> bool:
+        """Passages that wait for a vector though nothing is queued (their note changed while they were taken)."""
+        idle = self.model.embedder is not None and self.model.error is None and not self.queue.pending()
+        if not idle or self._swept_at == self.db.revision or not self.counts().pending:
+            return False
+        self._swept_at = self.db.revision
+        self._enqueue_missing(self._columns())
+        return True
 
     def recover(self, error: StoreError) -> None:
         """A commit failed: reopen the file, load everything anew. Raises StoreError while that is not possible."""

@@ -9,9 +9,9 @@ MindnetError                 code, message, status, exit_code
 ├── TooMany         429  4   ``too_many_requests``
 ├── Unavailable     503  4   ``starting``, ``degraded``, ``timeout``
 ├── ConfigError      -   2   configuration, with file and line
-├── StoreError       -   1   the database file
-├── ModelError       -   1   weights, tokenizer, back end
-└── VaultError       -   1   the vault's folder
+├── StoreError      503  1   the database file
+├── ModelError      503  1   weights, tokenizer, back end
+└── VaultError      503  1   the vault's folder
 
 A message is one line: what happened, to which file or key, and what to do.
 """
@@ -87,16 +87,16 @@ class ConfigError(MindnetError):
 class StoreError(MindnetError):
     """The database file cannot be used as it is."""
 
-    code = "store"
+    code, status = "store", 503
 
 
 class ModelError(MindnetError):
     """Weights, tokenizer or back end cannot be used."""
 
-    code = "model"
+    code, status = "model", 503
 
 
 class VaultError(MindnetError):
     """The vault's folder is not there or cannot be read."""
 
-    code = "vault"
+    code, status = "vault", 503

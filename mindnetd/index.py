@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mindnetd.backlog import EmbedQueue, Vectors
+from mindnetd.backlog import Awaited, EmbedQueue, Vectors
 from mindnetd.core.canvas import read_canvas
 from mindnetd.core.derive import DeriveOptions, Draft, derive, meta_of, utc_text, words_of
 from mindnetd.core.edges import edges_of, edges_of_links
@@ -81,6 +81,9 @@ class Indexer:
         self.classifier = classifier
         self.options = options
         self.known = Known()
+        self.excluded = False
+        """Something that was indexed is excluded now: its text must leave the file (`store.upkeep.purge`)."""
+        self._awaited = Awaited()
 
     # ------------------------------------------------------------------------------------------------------- the road
 
@@ -129,6 +132,7 @@ class Indexer:
         """The bytes of one path, and what they say."""
         kind = self.classifier.kind(path)
         if kind is None:
+            self.excluded = self.excluded or self.known.key(path) is not None
             plan.gone.append(path)
             return
         plan.run.seen += 1
@@ -166,7 +170,8 @@ class Indexer:
         """An attachment, an excluded note, a conflict copy: a name that links may mean, and no more."""
         plan.files.append(file)
         key = self.known.key(file.path)
-        if key is not None:  # excluded since it was indexed
+        if key is not None:
+            self.excluded = True
             plan.removed.add(key)
         if file.kind == "conflict":
             message = "a conflict copy of a sync tool is not indexed: merge it into its note, then delete it"
@@ -383,10 +388,13 @@ class Indexer:
     def _enqueue(self, batch: Batch, texts: dict[int, dict[bytes, str]], missing: set[bytes]) -> None:
         for key in batch.removed:
             self._parts.queue.discard(key)
+            self._awaited.forget(key)
         for rows in batch.notes:
+            if rows.keep_chunks:
+                continue
             wanted = {digest: text for digest, text in texts[rows.meta.key].items() if digest in missing}
-            if not rows.keep_chunks:
-                self._parts.queue.add(rows.meta.key, rows.meta.mtime_ns, wanted)
+            self._parts.queue.add(rows.meta.key, rows.meta.mtime_ns, wanted)
+            self._awaited.expect(rows.meta.key, wanted)
             if not wanted:
                 self._tell("note.embedded", rows.meta)
 
@@ -409,6 +417,8 @@ class Indexer:
         self._parts.hot.apply(HotDelta(revision=self._parts.db.revision, vectors=(vectors.hashes, vectors.matrix)))
         self._parts.queue.done(set(vectors.hashes))
         self._parts.metrics.embeddings_made.inc(made)
+        for key in self._awaited.arrived(vectors.hashes):
+            self._tell("note.embedded", self.known.notes[self.known.path(key)])
 
 
 def hot_docs(rows: NoteRows) -> list[HotDoc]:

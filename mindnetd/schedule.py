@@ -20,10 +20,13 @@ from apscheduler.events import (  # type: ignore[import-untyped]  # APScheduler 
     EVENT_JOB_MISSED,
 )
 from apscheduler.schedulers.background import BackgroundScheduler  # type: ignore[import-untyped]
+from apscheduler.triggers.cron import CronTrigger  # type: ignore[import-untyped]
+from apscheduler.triggers.interval import IntervalTrigger  # type: ignore[import-untyped]
 
 log = logging.getLogger(__name__)
 
 TICK_S = 5.0
+UNITS_S = {"m": 60.0, "h": 3600.0, "d": 86_400.0}
 JUMP_S = 20.0
 """A difference between both clocks over one tick that only a suspend or a set clock explains."""
 
@@ -35,6 +38,16 @@ class Task:
     id: str
     every_s: float
     action: Callable[[], None]
+    cron: str | None = None
+    """Five cron fields in UTC, instead of the period."""
+
+
+def task_of(name: str, schedule: str, action: Callable[[], None]) -> Task:
+    """A task by a schedule of the configuration: ``every <n>m|h|d [if changed]`` or ``cron: <5 fields>``."""
+    if schedule.startswith("cron:"):
+        return Task(name, 0.0, action, schedule.removeprefix("cron:").strip())
+    number, unit = schedule.split()[1][:-1], schedule.split()[1][-1]
+    return Task(name, int(number) * UNITS_S[unit], action)
 
 
 class ClockJump:
@@ -61,8 +74,7 @@ class Schedule:
         for task in (Task("clock", TICK_S, self._tick), *tasks):
             self._scheduler.add_job(
                 task.action,
-                "interval",
-                seconds=task.every_s,
+                CronTrigger.from_crontab(task.cron, timezone="UTC") if task.cron else IntervalTrigger(seconds=task.every_s),
                 id=task.id,
                 replace_existing=True,
                 coalesce=True,

@@ -41,9 +41,10 @@ class Searcher:
         texts: TextSource,
         embed_query: Callable[[], EmbedQuery | None],
         settings: RetrievalSettings | None = None,
+        approximate: dense.Approximate | None = None,
     ) -> None:
         self.settings = settings or RetrievalSettings()
-        self._hot, self._texts, self._embedder = hot, texts, embed_query
+        self._hot, self._texts, self._embedder, self._approximate = hot, texts, embed_query, approximate
 
     def query(self, spec: QuerySpec, deadline: Deadline) -> QueryResult:
         """Answer. Raises BadRequest for values out of range, Unavailable (``timeout``) past the deadline."""
@@ -96,10 +97,19 @@ class Searcher:
         words = lexical.bm25(asked.snapshot, asked.scope, asked.slots) if "lexical" in asked.spec.lanes else None
         clock.lap("lexical")
         deadline.check()
-        near = None if asked.vector is None else dense.cosines(asked.snapshot, asked.vector)
+        near = self._near(asked, docs)
         clock.lap("dense")
         deadline.check()
         return rank(asked, look(asked, docs, words, near))
+
+    def _near(self, asked: Asked, docs: BoolArray) -> NDArray[np.float32] | None:
+        """The cosines of the documents; None where the vectors do not take part."""
+        if asked.vector is None:
+            return None
+        if self._approximate is not None:
+            count = max(asked.settings.k_v, asked.spec.top_k)
+            return self._approximate.cosines(asked.snapshot, asked.vector, docs, count)
+        return dense.cosines(asked.snapshot, asked.vector)
 
     def _admitted(self, asked: Asked, warnings: list[str]) -> BoolArray:
         """The documents that filters, negations and quoted phrases let through, for every lane alike."""
@@ -168,4 +178,6 @@ def ask(
     hidden = [flag for flag in settings.exclude_flags if flag not in spec.filters.include_flags]
     scope = snapshot.scope(spec.filters.visibility, hidden)
     slots = lexical.question_slots(parsed.words, scope.langs, snapshot, prefix=spec.prefix)
+    if vector is not None and len(vector) != snapshot.vectors.dim:
+        vector = None  # no vectors yet, or those of the model before this one
     return Asked(snapshot, spec, parsed, vector, settings, scope, tuple(slots))

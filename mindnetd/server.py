@@ -70,7 +70,7 @@ def build_app(services: Services) -> App:
 def _paths(routes: list[BaseRoute]) -> Iterator[str]:
     for route in routes:
         if getattr(route, "include_in_schema", False):
-            yield route.path  # type: ignore[attr-defined]  # every route that has a schema has a path
+            yield route.path_format  # type: ignore[attr-defined]  # every route that has a schema has a path
 
 
 class _Server(uvicorn.Server):
@@ -105,6 +105,7 @@ async def serve(app: App, bound: BoundSocket, *, ready: Callable[[], None], stop
         loop="asyncio",
         http="httptools",
         ws="none",
+        interface="asgi3",
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -63,7 +63,7 @@ class Guard:
         except TooLarge as error:
             await error_reply(error)(scope, receive, send_marked)
         finally:
-            route = getattr(scope.get("route"), "path", "other")
+            route = getattr(scope.get("route"), "path_format", "other")
             self._services.metrics.request_seconds.labels(route=route).observe(time.perf_counter() - begun)
 
     def _marks(self) -> Iterable[tuple[bytes, bytes]]:

@@ -18,6 +18,8 @@ from mindnetd.wire import encode
 
 NDJSON = "application/x-ndjson"
 PIECE = 1 << 18
+UNREAD_S = 30.0
+"""How long a client may leave a piece unread before its stream ends."""
 
 
 class Pieces(Response):
@@ -39,13 +41,14 @@ class Pieces(Response):
             for task in (sending, gone):
                 task.cancel()
             await asyncio.gather(sending, gone, return_exceptions=True)
-        if sending.done() and not sending.cancelled():
+        if sending.done() and not sending.cancelled() and not isinstance(sending.exception(), TimeoutError):
             sending.result()
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async for piece in self._pieces:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            async with asyncio.timeout(UNREAD_S):  # a client that never reads must not hold this task for ever
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from datetime import timedelta
 
 from mindnetd.engine import SPARE, Engine
 from mindnetd.errors import StoreError
-from mindnetd.schedule import Task
+from mindnetd.schedule import Task, task_of
 from mindnetd.store import upkeep
 from mindnetd.store.read_runs import trim_logs
 from mindnetd.store.records import utc_now
@@ -19,7 +18,6 @@ from mindnetd.writer import Writer
 log = logging.getLogger(__name__)
 
 DAY_S = 86_400.0
-UNITS_S = {"m": 60.0, "h": 3600.0, "d": DAY_S}
 
 
 class Upkeep:
@@ -31,14 +29,16 @@ class Upkeep:
     def tasks(self) -> tuple[Task, ...]:
         """Garbage and logs once a day; backups as configured."""
         tasks = [Task("garbage", DAY_S, lambda: self._writer.call(self._clean))]
-        every = _period_s(self._engine.config.maintenance.backup)
-        if every is not None:
-            tasks.append(Task("backup", every, lambda: self._writer.call(self._back_up)))
+        schedule = self._engine.config.maintenance.backup
+        if schedule != "off":
+            tasks.append(task_of("backup", schedule, lambda: self._writer.call(self._back_up)))
         return tuple(tasks)
 
     def _clean(self) -> None:
         maintenance = self._engine.config.maintenance
         gone = upkeep.collect_garbage(self._engine.db, utc_now(), maintenance.gc_days)
+        if gone:
+            self._engine.reload()  # the resident index must not hold vectors that the file has lost
         trim_logs(self._engine.db, utc_now() - timedelta(days=maintenance.log_days))
         self._engine.housekeep()
         event(log, "garbage collected", vectors=gone)
@@ -57,8 +57,3 @@ class Upkeep:
             old.unlink(missing_ok=True)
         event(log, "backup written", path=str(target))
 
-
-def _period_s(schedule: str) -> float | None:
-    """Seconds of ``every <n>m|h|d``; None for ``off``."""
-    found = re.match(r"every (\d+)([mhd])", schedule)
-    return int(found[1]) * UNITS_S[found[2]] if found else None

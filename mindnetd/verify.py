@@ -16,6 +16,7 @@ from mindnetd.errors import MindnetError
 from mindnetd.index import MAX_NOTE_BYTES
 from mindnetd.jobs import JobBook
 from mindnetd.known import load_hot_index
+from mindnetd.lanes.compare import contents
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.scan import scan
 from mindnetd.store import read
@@ -120,6 +121,8 @@ def differences(one: Any, other: Any) -> list[str]:
     theirs = {note.key: note for note in other.notes if note is not None}
     if mine != theirs:
         found.append("the resident notes differ from the file's")
-    if one.living() != other.living():
-        found.append("the resident documents differ from the file's")
+    held, stored = contents(one), contents(other)
+    if held != stored:
+        wrong = sorted(key for key in held.keys() | stored.keys() if held.get(key) != stored.get(key))
+        found.append(f"{len(wrong)} resident documents differ from the file's, the first has key {wrong[0]}")
     return found

@@ -76,8 +76,8 @@ class WriterParts:
     housekeep: Callable[[], None]
     """Called when the bulk work has just ended: compaction, giving memory back."""
     vectors_stored: Callable[[int], None] = lambda _: None
-    redo_all: Callable[[], bool] = lambda: False
-    """Whether every note has to be derived again; asked by the first scan."""
+    chores: Callable[[], bool] = lambda: False
+    """Called when there is nothing to do; True if it did something."""
     settle: SettleOptions = field(default_factory=SettleOptions)
 
 
@@ -218,7 +218,7 @@ class Writer(threading.Thread):
             self._scan()
         elif self._bulks:
             self._slice_of(self._bulks[0])
-        else:
+        elif len(self._settler) or not self._parts.chores():
             return self._pause(now)
         self._failures = 0
         return 0.0

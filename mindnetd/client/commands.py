@@ -124,6 +124,7 @@ COMMANDS = (
     Command("status", "what the daemon does", "state", (), (Opt(("--follow",), "again each second"),)),
     Command("stats", "counts", "state", (), SEEN),
     Command("runs", "import runs", "state", (Arg("run", "one run's id", optional=True),), (LIMIT,)),
+    Command("log", "questions that were asked, where privacy.query_log is on", "state", (), (LIMIT,)),
     Command("events", "what happens, a line per event", "state", (), SEEN),
     Command(
         "reindex",

@@ -150,7 +150,8 @@ def _add_options(target: argparse.ArgumentParser, options: Sequence[Opt], *, def
 class _Version(argparse.Action):
     def __call__(self, owner: argparse.ArgumentParser, *_: Any) -> None:
         """Print the version."""
-        owner.exit(message=f"mindnet {import_module('mindnetd').__version__}\n")
+        sys.stdout.write(f"mindnet {import_module('mindnetd').__version__}\n")
+        owner.exit()
 
 
 if __name__ == "__main__":

@@ -111,6 +111,18 @@ def _run_row(run: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def run_log(call: Call) -> int:
+    """Logged questions, newest first."""
+    body = call.client.get("/query-log", limit=call.args.limit)
+    entries = json.loads(body)["query_log"]
+    if call.json:
+        call.raw(body)
+    else:
+        for line in table([[entry["at"], f"{entry['took_ms']:.0f} ms", entry["query"]] for entry in entries]):
+            call.out(line)
+    return 0 if entries else 1
+
+
 def run_events(call: Call) -> int:
     """Events as they come, until the daemon stops."""
     pending = b""

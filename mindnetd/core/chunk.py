@@ -15,7 +15,7 @@ from mindnetd.core.identity import sha256_text
 from mindnetd.core.overlap import head_of, tail_of
 from mindnetd.core.passages import Piece, cut_pieces, title_text
 from mindnetd.core.records import Chunk, Chunked, ParsedNote, Passage, Profile
-from mindnetd.core.tokens import TokenCounter
+from mindnetd.core.tokens import CHARS_PER_TOKEN, TokenCounter
 
 ANCHOR_RADIUS = 3
 """Certain cuts between chunks are at least this many lower bounds apart, so that what lies between them can be divided
@@ -29,6 +29,8 @@ COST_OUTSIDE = 0.15
 """What a chunk outside its bounds costs at least."""
 COST_LEVEL = 0.01
 """What each level of the heading at a cut costs: the higher heading wins among equals."""
+TORN_SLACK = 8
+"""A word that was cut in two can have so many more tokens than its halves."""
 MIN_OVERLAP = 16
 """Even a small chunk sees this many tokens of its neighbours (where the profile has an overlap at all)."""
 
@@ -43,7 +45,7 @@ def chunk_note(note: ParsedNote, profile: Profile, counter: TokenCounter, window
     pieces = cut_pieces(note, counter, window, profile.upper) if body.strip() else []
     groups = list(_chunks(pieces, profile))
     texts = [body[group[0].start : group[-1].end] for group in groups]
-    tokens = counter.count(texts)
+    tokens = [_tokens(group, text, counter) for group, text in zip(groups, texts, strict=True)]
     lines = _LineNumbers(note)
     chunks: list[Chunk] = []
     for idx, (group, text) in enumerate(zip(groups, texts, strict=True)):
@@ -85,6 +87,11 @@ class _LineNumbers:
         return self._line
 
 
+def _tokens(group: Sequence[Piece], text: str, counter: TokenCounter) -> int:
+    """Tokens of a chunk: those of its pieces, unless one of them was cut where tokens do not add up."""
+    return counter.count((text,))[0] if any(piece.torn for piece in group) else sum(piece.raw for piece in group)
+
+
 def _passages(group: Sequence[Piece]) -> tuple[Passage, ...]:
     visible = [piece for piece in group if piece.text]
     return tuple(
@@ -105,13 +112,17 @@ def _chunks(pieces: Sequence[Piece], profile: Profile) -> Iterator[Sequence[Piec
     """Group pieces into chunks: certain cuts first, then the cheapest division between them."""
     if not pieces:
         return
-    sizes = [piece.raw for piece in pieces]
+    sizes = [_size(piece) for piece in pieces]
     ranks = [((7 - piece.level if piece.level else 0) << 32) + mix(piece.text) for piece in pieces[1:]]
     if sum(sizes) <= (profile.soft_upper or profile.upper):
         yield pieces
         return
     for first, last in groups_of(len(pieces), local_cuts(sizes, ranks, ANCHOR_RADIUS * profile.lower)):
         yield from _divide(pieces[first:last], sizes[first:last], profile)
+
+
+def _size(piece: Piece) -> int:
+    return max(piece.raw, (piece.end - piece.start) // CHARS_PER_TOKEN) + (TORN_SLACK if piece.torn else 0)
 
 
 def _divide(pieces: Sequence[Piece], sizes: Sequence[int], profile: Profile) -> list[Sequence[Piece]]:

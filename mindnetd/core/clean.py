@@ -38,6 +38,7 @@ _HASH_TAG = re.compile(r"(?<!\S)#+(?=[^\s#])")
 _FIELD = re.compile(r"::(?=\s)")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~<=$-])")
 _SPECIAL = re.compile(r"\[(PAD|UNK|CLS|SEP|MASK)\]")
+_LISTED = ("item", "quote", "heading", "comment", "html")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -83,20 +84,24 @@ def without_hidden(text: str, start: int, hidden: Sequence[tuple[int, int]]) -> 
 
 
 def _markup(kind: str, text: str) -> str:
-    text = _LINE_START.sub("", text)
+    """Take the markup out. Each rule is tried only where its first character is: most blocks have little markup."""
+    if kind in _LISTED:
+        text = _LINE_START.sub("", text)
     if "[" in text:
         text = _links(text)
     if kind == "table":
         text = _TABLE_RULE.sub("", text).replace("\\|", " ").replace("|", " ")
-    text = _URL.sub(" ", text)
+    if ":" in text or "www." in text:
+        text = _FIELD.sub(":", _URL.sub(" ", text))
     if "<" in text:
         text = _TAG.sub(" ", text)
     if "^" in text:
         text = _BLOCK_ID.sub("", text)
-    text = _EMPHASIS.sub("", _PAIRED.sub("", text))
+    text = _PAIRED.sub("", text)
+    if "*" in text or "_" in text:
+        text = _EMPHASIS.sub("", text)
     if "#" in text:
         text = _HASH_TAG.sub("", text)
-    text = _FIELD.sub(":", text)
     if "\\" in text:
         text = _ESCAPE.sub(r"\1", text)
     return unescape(text) if "&" in text else text
@@ -105,10 +110,15 @@ def _markup(kind: str, text: str) -> str:
 def _links(text: str) -> str:
     if "[[" in text:
         text = _WIKILINK.sub(_wikilink, text)
-    text = _DEFINITION.sub("", _FOOTNOTE.sub("", text))
-    # Twice: an image inside a link's text is gone after the first pass.
-    text = _MARKDOWN.sub(_markdown, _MARKDOWN.sub(_markdown, text))
-    return _REFERENCE.sub(r"\1", text)
+    if "[^" in text:
+        text = _FOOTNOTE.sub("", text)
+    if "](" in text:
+        text = _MARKDOWN.sub(_markdown, text)
+        if "](" in text:  # an image inside a link's text is gone after the first pass
+            text = _MARKDOWN.sub(_markdown, text)
+    if "]:" in text:
+        text = _DEFINITION.sub("", text)
+    return _REFERENCE.sub(r"\1", text) if "][" in text else text
 
 
 def _wikilink(match: re.Match[str]) -> str:

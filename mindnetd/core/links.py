@@ -118,6 +118,8 @@ def _property_links(value: Any, path: str, lines: Mapping[str, int]) -> Iterator
 def wikilink(raw: str, inner: str, kind: LinkKind, line: int | None, in_comment: bool = False) -> Link | None:
     """The link that ``[[inner]]`` stands for, or None where there is nothing to link to."""
     path, bar, display = inner.partition("|")
+    if not path:
+        path, bar = inner, ""  # Obsidian looks for a file called "|x": nothing stands before the bar
     if bar:
         path = path.removesuffix("\\")
     path = path.strip()

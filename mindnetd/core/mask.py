@@ -128,8 +128,7 @@ class _Finder:
         body, starts = self._body, self._starts
         lines = [body[starts[i] : starts[i + 1] - 1] for i in range(block.first, block.last)]
         if block.kind == "comment":
-            lines[0] = lines[0].replace("%%", "  ", 1)
-            lines[-1] = lines[-1].replace("%%", "  ")
+            lines = [line.replace("%%", "  ") for line in lines]
         for first, last in _dead_lines(lines, block.kind == "quote", 0):
             self.dead.append((starts[block.first + first], starts[block.first + last] - 1))
 

@@ -21,6 +21,7 @@ from mindnetd.core.records import Block, Diagnostic, Field, Heading, Link, Parse
 from mindnetd.core.salvage import Properties
 
 _SETEXT_LINE = re.compile(r"[ \t]*(?:=+|-+)[ \t]*$")
+_CLOSING_MARKS = re.compile(r"(?<=[ \t])#+[ \t]*$")
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
 _SAMPLE = 4000
 """Characters that are looked at to tell the language; code and math are left out of them."""
@@ -175,13 +176,13 @@ def _headings(
         start, end = masked.starts[block.first], masked.starts[block.last] - 1
         if hidden and inside(hidden, start):
             continue
-        lines = [line for line in body[start:end].split("\n") if line.strip()]
-        first = lines[0].lstrip(" \t")
-        if len(lines) > 1 and _SETEXT_LINE.match(lines[-1]):
-            text = " ".join(line.strip() for line in lines[:-1])
+        lines = body[start:end].rstrip().split("\n")
+        lead = next(number for number, line in enumerate(lines) if line.strip())
+        if len(lines) > lead + 1 and _SETEXT_LINE.match(lines[-1]):
+            text = " ".join(line.strip() for line in lines[lead:-1])
         else:
-            text = re.sub(r"[ \t]+#+[ \t]*$", "", first).lstrip("#")
-        yield Heading(block.level, links.shown_text(_BLOCK_ID.sub("", text)), body_line + block.first)
+            text = _CLOSING_MARKS.sub("", lines[lead]).lstrip(" \t").lstrip("#")
+        yield Heading(block.level, links.shown_text(_BLOCK_ID.sub("", text)), body_line + block.first + lead)
 
 
 def _block_ids(masked: Masked, blocks: Sequence[Block]) -> Iterator[str]:

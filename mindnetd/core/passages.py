@@ -30,7 +30,7 @@ upper bound."""
 class Piece:
     """A span of the body and the passage it makes: `text` is what is embedded, "" where nothing is visible.
 
-    `raw` is the weight of the span as written. `level` is the level of the heading that the piece starts with
+    `raw` are the tokens of the span as written; where it is `torn` (see `Unit`) they are an estimate. `level` is the level of the heading that the piece starts with
     (0: none), `inside` whether it continues a block.
     """
 
@@ -41,6 +41,7 @@ class Piece:
     text: str
     tokens: int
     raw: int
+    torn: bool
     inside: bool
 
 
@@ -59,14 +60,17 @@ def cut_pieces(note: ParsedNote, counter: TokenCounter, window: int, upper: int)
 def title_text(note: ParsedNote, counter: TokenCounter, window: int) -> tuple[str, int]:
     """Return the passage of the note's title, aliases and tags, cut to the window, and its tokens."""
     lines = [note.title, ", ".join(note.aliases), " ".join(note.tags)]
-    words = neutral(nfc("\n".join(" ".join(line.split()) for line in lines if line.strip()))).split(" ")
-    sizes = counter.count(words)
+    text = neutral(nfc("\n".join(" ".join(line.split()) for line in lines if line.strip())))
+    tokens = counter.count((text,))[0]
+    if tokens <= window - 2:
+        return text, tokens
+    words = text.split(" ")
     total = 0
-    for index, size in enumerate(sizes):
+    for index, size in enumerate(counter.count(words)):
         if total + size > window - 2:
             return " ".join(words[:index]), total
         total += size
-    return " ".join(words), total
+    return text, total
 
 
 def _cut(section: Section, measure: Measure) -> Iterator[Piece]:
@@ -77,6 +81,9 @@ def _cut(section: Section, measure: Measure) -> Iterator[Piece]:
         return
     sizes = [unit.size for unit in units]
     sizes[0] += section.lead_size
+    if sum(sizes) < min(2 * RADIUS, limit):  # no gap is far enough from both ends
+        yield _piece(section, units, 0)
+        return
     ranks = gap_ranks(units, limit, RADIUS)
     for gap, after in enumerate(units[1:]):
         if not after.text and sizes[gap] + after.size <= limit:
@@ -127,5 +134,6 @@ def _piece(section: Section, units: Sequence[Unit], number: int) -> Piece:
         text="\n".join(lines) if shown else "",
         tokens=tokens,
         raw=raw,
+        torn=any(unit.torn for unit in units),
         inside=not head and units[0].part,
     )

@@ -108,8 +108,9 @@ class SectionReader:
         lead = [heading.unit for heading in headings if heading not in kept]
         lead_tokens = sum(unit.tokens for unit in lead)
         lead_raw = sum(heading.unit.raw for heading in headings)
-        lead_size = self._measure.size(lead_tokens, lead_raw)
         start = headings[0].unit.start if headings else units[0].start
+        lead_chars = headings[-1].unit.end - start if headings else 0
+        lead_size = self._measure.size(lead_tokens, lead_raw, lead_chars)
         end = units[-1].end if units else headings[-1].unit.end
         if lead_size > limit // 2:  # headings as long as paragraphs are paragraphs
             units = [*(heading.unit for heading in headings), *units]

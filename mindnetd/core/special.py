@@ -11,7 +11,7 @@ from mindnetd.core.records import Block
 
 # Queries of plugins: code that says where notes are, not what they say. Prose blocks such as ad-note stay words.
 _QUERY_BLOCK = re.compile(
-    r"[ \t>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?[`~]{3,}[ \t]*(?:dataview|dataviewjs|tasks|query|base)\b"
+    r"[\s>]*(?:[-*+][ \t]+|\d+[.)][ \t]+)?[`~]{3,}[ \t]*(?:dataview|dataviewjs|tasks|query|base)\b"
 )
 _BLOB = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{256,}+")
 _DATA_URI = re.compile(r"(?<![A-Za-z])data:[\w.+-]{1,60}/[\w.+-]{1,60}(?:;[\w=.-]{1,60})*+,[A-Za-z0-9+/=%_-]*+")
@@ -30,7 +30,7 @@ def hidden_spans(body: str, masked: Masked, blocks: Sequence[Block]) -> tuple[Sp
     spans = [*masked.comments, *masked.silent, *_blobs(body)]
     for block in blocks:
         start = masked.starts[block.first]
-        if block.kind == "code" and _QUERY_BLOCK.match(body, start, masked.starts[block.first + 1]):
+        if block.kind == "code" and _QUERY_BLOCK.match(body, start):
             spans.append((start, masked.starts[block.last] - 1))
     return merge_spans(spans)
 

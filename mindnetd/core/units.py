@@ -7,6 +7,7 @@ the model's window also fits into any chunk.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -15,7 +16,7 @@ from mindnetd.core.clean import plain_text, without_hidden
 from mindnetd.core.cuts import ALWAYS, balanced, groups_of, local_cuts, mix
 from mindnetd.core.records import ParsedNote
 from mindnetd.core.sentences import sentence_spans
-from mindnetd.core.tokens import TokenCounter, weight
+from mindnetd.core.tokens import CHARS_PER_TOKEN, TokenCounter
 
 Span = tuple[int, int, str]
 """Start and end in the body, and the kind of block."""
@@ -31,8 +32,9 @@ _LONGEST_LINK = 1000
 class Unit:
     """A span of the body. `text` is its cleaned text, one line, "" if nothing is visible; `tokens` are those of `text`.
 
-    `raw` is the weight of the span as written, `size` what counts against a passage's limit. `part` is True for what
-    continues the block of the unit before it.
+    `raw` are the tokens of the span as written, `size` is what counts against a passage's limit. `part` is True for what
+    continues the block of the unit before it, `torn` where a block was cut at other places than white space (the tokens
+    of its parts do not add up).
     """
 
     start: int
@@ -43,6 +45,7 @@ class Unit:
     raw: int
     size: int
     part: bool = False
+    torn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,32 +62,34 @@ class Measure:
     def __init__(self, note: ParsedNote, counter: TokenCounter, limits: Limits) -> None:
         self._body = note.body
         self._hidden = note.hidden
+        self._hidden_ends = [end for _, end in note.hidden]
         self._counter = counter
         self.limits = limits
 
     def units(self, spans: Sequence[Span]) -> list[Unit]:
         """Return the units of `spans`; one call of the counter for all of them."""
         raw = [self._body[start:end] for start, end, _ in spans]
-        texts = [
-            plain_text(kind, without_hidden(text, start, self._hidden) if self._hidden else text)
-            for text, (start, _, kind) in zip(raw, spans, strict=True)
-        ]
+        texts = [plain_text(span[2], self._visible(text, span)) for text, span in zip(raw, spans, strict=True)]
         marked = [index for index, text in enumerate(texts) if text != raw[index].rstrip("\n")]
         counts = self._counter.count([*raw, *(texts[index] for index in marked)])
         clean = counts[: len(raw)]
         for index, count in zip(marked, counts[len(raw) :], strict=True):
             clean[index] = count
         return [
-            self._unit(span, text, tokens, weight(source, count))
-            for span, text, tokens, source, count in zip(spans, texts, clean, raw, counts[: len(raw)], strict=True)
+            Unit(*span, text, tokens, count, self.size(tokens, count, span[1] - span[0]))
+            for span, text, tokens, count in zip(spans, texts, clean, counts[: len(raw)], strict=True)
         ]
 
-    def _unit(self, span: Span, text: str, tokens: int, raw: int) -> Unit:
-        return Unit(*span, text, tokens, raw, self.size(weight(text, tokens), raw))
+    def _visible(self, text: str, span: Span) -> str:
+        start, end, _ = span
+        near = bisect_right(self._hidden_ends, start)
+        if near == len(self._hidden) or self._hidden[near][0] >= end:
+            return text
+        return without_hidden(text, start, self._hidden)
 
-    def size(self, clean: int, raw: int) -> int:
+    def size(self, clean: int, raw: int, chars: int) -> int:
         """What fits the window as cleaned text must not cover more than ``limits.raw`` tokens of raw text."""
-        return max(clean, -(-raw * self.limits.window // self.limits.raw))
+        return max(clean, -(-max(raw, chars // CHARS_PER_TOKEN) * self.limits.window // self.limits.raw))
 
     def parts(self, unit: Unit, limit: int) -> list[Unit]:
         """Cut a unit at its sentences or lines, and what is still over `limit` at words, at last anywhere."""
@@ -93,7 +98,8 @@ class Measure:
         parts: list[Unit] = []
         for piece in self.units([(unit.start + low, unit.start + high, unit.kind) for low, high in spans]):
             parts.extend([piece] if piece.size <= limit else self._runs(piece, limit))
-        return [replace(piece, part=unit.part or index > 0) for index, piece in enumerate(parts)]
+        torn = unit.torn or not all(self._body[piece.end - 1].isspace() for piece in parts[:-1])
+        return [replace(piece, part=unit.part or index > 0, torn=torn) for index, piece in enumerate(parts)]
 
     def _runs(self, unit: Unit, limit: int) -> list[Unit]:
         """Cut a sentence without end at words, again by a local rule, into runs of about a quarter of `limit`."""

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
-from mindnetd.lanes.segments import IntArray
+from mindnetd.lanes.segments import BoolArray, IntArray
 from mindnetd.lanes.snapshot import HotSnapshot
 from mindnetd.lanes.vectors import Matrix
+
+
+class Approximate(Protocol):
+    """An index that proposes candidates (`lanes.hnsw`)."""
+
+    def cosines(self, snapshot: HotSnapshot, query: Matrix, docs: BoolArray, count: int) -> NDArray[np.float32]:
+        """As `cosines` below, but -inf also for documents that are hardly among the best `count` of `docs`."""
+        ...
 
 
 def cosines(snapshot: HotSnapshot, query: Matrix) -> NDArray[np.float32]:

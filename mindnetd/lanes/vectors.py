@@ -5,6 +5,7 @@ Written by one thread, read by any: rows are only appended, a reader's `VectorVi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float32]
 Rows = NDArray[np.int32]
 BLOCK_ROWS = 4096
+_generations = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,15 @@ class VectorView:
     starts: tuple[int, ...]
     count: int
     dim: int
+    generation: int = 0
+    """Another number: rows were renumbered."""
+
+    def rows(self, start: int, end: int) -> Matrix:
+        """A copy of the rows [start, end)."""
+        parts = [
+            block[max(0, start - at) : max(0, end - at)] for at, block in zip(self.starts, self.blocks, strict=True)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, self.dim), np.float32)
 
     def scores(self, query: Matrix) -> NDArray[np.float32]:
         """Cosines of all rows to a unit `query` (dim,), and two more of -inf, for the rows -1 and -2 (no vector)."""
@@ -47,6 +58,7 @@ class VectorTable:
     """text hash (32 bytes) -> row. One writer."""
 
     def __init__(self) -> None:
+        self._generation = next(_generations)
         self._blocks: list[Matrix] = []  # full width; the last may have room
         self._used: list[int] = []
         self._rows: dict[bytes, int] = {}
@@ -124,4 +136,4 @@ class VectorTable:
         """What is there now."""
         blocks = tuple(block[:used] for block, used in zip(self._blocks, self._used, strict=True))
         starts = tuple(int(s) for s in np.cumsum([0, *self._used])[:-1])
-        return VectorView(blocks, starts, self._count, self._dim)
+        return VectorView(blocks, starts, self._count, self._dim, self._generation)

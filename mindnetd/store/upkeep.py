@@ -60,13 +60,15 @@ def _remove(path: Path) -> None:
 
 
 def compact_if_needed(db: Database) -> bool:
-    """Compact a file that has grown too much since the last time; say whether it was done. Raises StoreError."""
+    """Checkpoint, and compact a file that has grown too much since the last time; say whether it was. Raises StoreError.
+
+    For after bulk work and before the end: a checkpoint of a small file writes most of it anew beside the old blocks.
+    """
     with db.reader() as reader:
         found = reader.rows("SELECT value FROM meta WHERE key = 'compacted_bytes'")
     last = int(found[0][0]) if found else 0
-    if not _too_big(db.size_bytes(), last):
-        return False
-    db.checkpoint()  # the log may hold most of it, and it goes without a copy
+    if wal_of(db.path).exists():
+        db.checkpoint()  # what the log brings into the file is only seen then
     if not _too_big(db.size_bytes(), last):
         return False
     compact(db)
