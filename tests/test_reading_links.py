@@ -31,6 +31,7 @@ def one(text: str) -> Link:
         ("[[Sq]uare]]", "Sq]uare", None, None, None),
         ("[[ Note ]]", "Note", None, None, None),
         ("[[A%20b]]", "A%20b", None, None, None),
+        ("[[|x]]", "|x", None, None, None),
         ("[[ADR: use X]]", "ADR: use X", None, None, None),
         ("[[Note#x^2 law]]", "Note", "x^2 law", None, None),
         ("[t](Note%20name.md)", "Note name.md", None, None, "t"),
@@ -89,7 +90,6 @@ def test_escaped_pipe_in_a_table() -> None:
     [
         "[[]]",
         "[[ ]]",
-        "[[|x]]",
         "[x]()",
         "\\[\\[Note\\]\\]",
         "\\[[Note]]",

@@ -77,6 +77,8 @@ def test_kanban() -> None:
         "a ![x](data:image/png;base64,iVBORw0KGgo=) b",
         "a " + "QUJD" * 100 + " b",
         "a\n\n```dataview\nLIST FROM #x\n```\nb",
+        "\n```dataview\nLIST\n```\nab",
+        "\n%%\n```\nx\n```\n%%\nab",
         "a <!-- hidden --> b",
         "a\n<!-- hidden\n\n-->\nb",
         "a %% hidden %% b",
