@@ -83,7 +83,12 @@ class Verifier(threading.Thread):
         note = draft.note
         if self._hashes:
             self._listed.append(
-                {"path": meta.path, "body": note.body_hash, "frontmatter": note.frontmatter_hash, "full": note.full_hash}
+                {
+                    "path": meta.path,
+                    "body": note.body_hash,
+                    "frontmatter": note.frontmatter_hash,
+                    "full": note.full_hash,
+                }
             )
         stored = (meta.body_hash, meta.frontmatter_hash, meta.full_hash)
         if stored != (note.body_hash, note.frontmatter_hash, note.full_hash):

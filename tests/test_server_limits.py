@@ -17,6 +17,7 @@ from server_make import Reply, Served, World, serve_world
 from mindnetd.client.transport import answers
 from mindnetd.core.query import QuerySpec
 from mindnetd.deadline import Deadline
+from mindnetd.errors import StoreError
 from mindnetd.events import Event
 from mindnetd.services import ServerSettings
 
@@ -109,6 +110,30 @@ def test_work_ends_when_its_client_goes(served: Served, held: Held) -> None:
         sock.sendall(request("POST", "/query", b'{"text": "valve"}'))
         wait_until(lambda: held.waiting == 1, what="the request to arrive")
     wait_until(lambda: held.given_up == ["cancelled"], what="the request to be given up")
+
+
+class Broken:
+    """A searcher whose own fault or whose store's it is."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def query(self, spec: QuerySpec, deadline: Deadline) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [(ValueError("a bug"), 500, "internal"), (StoreError("the disk is full", code="disk_full"), 503, "disk_full")],
+)
+def test_faults_have_the_shape_of_errors(served: Served, error: Exception, status: int, code: str) -> None:
+    """A fault of ours is a 500 without its text, one of the file a 503; both carry the headers."""
+    desk: Any = served.world.desk
+    desk._searcher = Broken(error)
+    reply = served.call("POST", "/query", {"text": "valve"})
+    assert (reply.status, reply.code) == (status, code) and "x-mindnet-revision" in reply.headers
+    assert "a bug" not in reply.body.decode()
+    assert served.get("/status")["state"] == "ready"
 
 
 def raw(served: Served) -> socket.socket:

@@ -384,7 +384,8 @@ def test_status_metrics_and_openapi_answer(served: Served) -> None:
     metrics = served.call("GET", "/metrics")
     assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert b'mindnet_request_seconds_count{route="/status"}' in metrics.body
-    assert b'mindnet_request_seconds_count{route="/backup"} 0.0' in metrics.body
+    for route in ("/backup", "/notes/{ref}"):
+        assert f'mindnet_request_seconds_count{{route="{route}"}}'.encode() in metrics.body
     assert served.get("/openapi.json")["info"]["title"] == "mindnetd"
 
 

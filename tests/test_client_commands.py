@@ -1,0 +1,233 @@
+"""Every command of ``mindnet`` against a real server: output, --json, exit codes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from client_make import Mindnet, run_process
+from conftest import wait_until
+from server_make import Served, World, serve_world
+from test_server_routes import fill
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("client")
+    world = World(folder)
+    fill(world)
+    world.write("evil.md", "escape \x1b[31mred\x07 unique words\n")
+    world.index()
+    running = serve_world(world, folder / "s.sock")
+    yield running
+    running.stop()
+    world.close()
+
+
+@pytest.fixture
+def mindnet(served: Served, capsys: pytest.CaptureFixture[str]) -> Mindnet:
+    return Mindnet(served.path, capsys)
+
+
+def test_query_shows_rank_title_place_and_marked_words(mindnet: Mindnet) -> None:
+    """A result is a head line with path:line, its heading, and the snippet with the words marked."""
+    ran = mindnet("query", "valve", "opened", "dawn")
+    assert ran.code == 0 and " 1. Valve timing  30_projects/valve.md:9" in ran.out
+    assert "The *valve* is *opened* at *dawn*" in ran.out and "mode local" in ran.out
+
+
+def test_query_explains_on_request(mindnet: Mindnet) -> None:
+    """--explain shows terms that are added and the lanes."""
+    out = mindnet("query", "valve", "--explain").out
+    assert "score " in out and "kw " in out and "lane lexical: rank 1" in out
+    assert "score " not in mindnet("query", "valve").out
+
+
+def test_query_passes_its_filters(mindnet: Mindnet) -> None:
+    """Each filter option reaches the daemon."""
+    for options in (["--type", "project"], ["--tag", "garden"], ["--path", "30_*/**"], ["--status", "active"],
+                    ["--since", "2000-01-01", "--type", "project"], ["--no-dense", "--type", "project"]):  # fmt: skip
+        reply = json.loads(mindnet("query", "valve", "--json", *options).out)
+        assert {hit["note"]["path"] for hit in reply["results"]} == {"30_projects/valve.md"}, options
+    assert mindnet("query", "valve", "--until", "1990-01-01").code == 1
+    assert len(json.loads(mindnet("--json", "query", "valve", "-k", "1").out)["results"]) == 1
+    shown = json.loads(mindnet("query", "valve", "--json", "--include-flag", "draft").out)["results"]
+    assert "draft.md" in [hit["note"]["path"] for hit in shown]
+
+
+def test_no_answer_is_exit_1_and_a_refusal_exit_4(mindnet: Mindnet) -> None:
+    """Nothing found is 1; refused is 4, with the reason on one line of stderr, and the body with --json."""
+    assert mindnet("query", "zzzzunknown").code == 1
+    ran = mindnet("query", "valve", "--visibility", "sensitive")
+    assert ran.code == 4 and "visibility_denied" in ran.err and ran.err.count("\n") == 1
+    ran = mindnet("query", "valve", "--mode", "global", "--json")
+    assert ran.code == 4 and json.loads(ran.out)["error"]["code"] == "mode_unavailable"
+
+
+def test_json_is_the_body_as_it_is(mindnet: Mindnet, served: Served) -> None:
+    """--json before or after the command prints the API's bytes."""
+    body = served.call("GET", "/notes/pump").body.decode()
+    assert mindnet("note", "pump", "--json").out == body + "\n" == mindnet("--json", "note", "pump").out
+
+
+def test_note_shows_links_and_problems(mindnet: Mindnet) -> None:
+    """Metadata, links with where they go, backlinks; the chunks on request."""
+    out = mindnet("note", "the valve", "--chunks").out
+    for part in (
+        "Valve timing",
+        "[[pump]] → pump.md",
+        "[[Nowhere]] → unresolved",
+        "pump.md:4",
+        "garden/water",
+        "chunk 0",
+    ):
+        assert part in out, part
+    assert "yaml_syntax" in mindnet("note", "broken").out
+
+
+def test_an_ambiguous_note_lists_its_candidates(mindnet: Mindnet) -> None:
+    """Exit 1 and the candidates, as for an unknown note."""
+    ran = mindnet("note", "same")
+    assert ran.code == 1 and "a/Same.md" in ran.err and "b/same.md" in ran.err
+    assert mindnet("note", "unknown").code == 1
+
+
+def test_odd_names_work(mindnet: Mindnet) -> None:
+    """Blanks, percent, hash, question mark and umlauts go through."""
+    assert "café?.md" in mindnet("note", "odd/ä #1 100% & café?.md").out
+
+
+def test_notes_of_a_vault_never_reach_the_terminal_raw(mindnet: Mindnet) -> None:
+    """Control characters of a note are taken out, in every output for a person."""
+    for words in (["query", "escape unique words"], ["note", "evil", "--chunks"]):
+        assert "\x1b" not in mindnet(*words).out and "\x07" not in mindnet(*words).out
+
+
+def test_colours_are_on_demand(mindnet: Mindnet) -> None:
+    """--color always writes escape codes, never and a pipe do not."""
+    assert "\x1b[1;33mvalve\x1b[0m" in mindnet("query", "valve", "opened", "--color", "always").out
+    assert "\x1b" not in mindnet("query", "valve", "--color", "never").out + mindnet("query", "valve").out
+
+
+def test_lists_are_tables(mindnet: Mindnet) -> None:
+    """notes, unresolved, diagnostics, runs."""
+    assert "30_projects/valve.md" in mindnet("notes").out and "Valve timing" in mindnet("notes").out
+    assert mindnet("notes", "--prefix", "none/").code == 1
+    assert "Nowhere" in mindnet("unresolved").out
+    assert "broken.md:" in mindnet("diagnostics").out and "yaml_syntax" in mindnet("diagnostics", "broken").out
+    runs = mindnet("runs")
+    assert runs.code == 0 and "trigger" in mindnet("runs", runs.out.split()[0]).out
+
+
+def test_lists_are_walked_to_their_end(mindnet: Mindnet) -> None:
+    """A limit cuts, without it all pages are shown."""
+    assert len(mindnet("notes", "--limit", "2").out.splitlines()) == 2
+    assert len(mindnet("notes").out.splitlines()) == 8
+
+
+def test_graph_commands(mindnet: Mindnet) -> None:
+    """neighbors, expand, subgraph in each form."""
+    near = mindnet("neighbors", "valve-timing").out
+    assert "→ references  pump" in near and "← references  board.canvas (file)" in near
+    assert mindnet("neighbors", "valve-timing", "--kind", "depends_on").code == 1
+    assert "├─" in mindnet("expand", "valve-timing", "--hops", "1").out
+    assert mindnet("subgraph", "pump", "--format", "mermaid").out.startswith("flowchart LR\n")
+    assert mindnet("subgraph", "pump", "--format", "dot").out.startswith("digraph")
+    assert "nodes" in json.loads(mindnet("subgraph", "pump", "--format", "json").out)
+    page = mindnet("subgraph", "pump", "--format", "html").out
+    assert page.startswith("<!doctype html>") and "http" not in page.replace("http-equiv", "").replace("www.w3", "")
+
+
+def test_state_commands(mindnet: Mindnet) -> None:
+    """status and stats for a person."""
+    assert mindnet("status").out.startswith("ready") and "10 notes" in mindnet("status").out
+    stats = mindnet("stats").out
+    assert "documents" in stats and "edges references" in stats
+
+
+@pytest.fixture
+def working(served: Served) -> Iterator[None]:
+    """The writer at work on a thread, as in the daemon."""
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.wait(0.05):
+            served.world.index()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield
+    stop.set()
+    thread.join(20)
+
+
+@pytest.mark.usefixtures("working")
+def test_admin_commands_wait_until_done(mindnet: Mindnet) -> None:
+    """--wait ends when the job has; verify says that all agrees, and lists hashes."""
+    for words in (["reindex", "pump"], ["reindex", "--all"], ["reconcile"], ["resolve"]):
+        ran = mindnet(*words, "--wait")
+        assert ran.code == 0 and " done: job " in ran.out, ran
+    assert mindnet("reindex").code == 2 and mindnet("reindex", "pump", "--all").code == 2
+    ran = mindnet("verify", "--hashes")
+    assert ran.code == 0 and "everything agrees" in ran.out and "secret.md" in ran.out
+
+
+def test_backup_writes_a_database(mindnet: Mindnet, served: Served, tmp_path: Path) -> None:
+    """The copy opens; a target in the vault, or that exists, is refused and untouched."""
+    target = tmp_path / "copy.duckdb"
+    assert mindnet("backup", str(target)).code == 0
+    with duckdb.connect(str(target), read_only=True) as opened:
+        assert opened.execute("SELECT count(*) FROM notes").fetchall() == [(10,)]
+    assert target.stat().st_mode & 0o777 == 0o600
+    for bad in (target, served.world.vault / "x.duckdb", tmp_path / "no" / "x.duckdb"):
+        assert mindnet("backup", str(bad)).code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["copy.duckdb"]
+    assert not (served.world.vault / "x.duckdb").exists()
+
+
+def test_events_are_lines(served: Served) -> None:
+    """A line per event until the daemon stops; here until the reader has had enough."""
+    command = [sys.executable, "-m", "mindnetd.client.main", "--socket", str(served.path), "events", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        bus = served.world.desk.events
+        wait_until(lambda: bus.readers == 1, what="the listener")
+        served.world.write("event.md", "text\n")
+        served.world.index()
+        line = json.loads(process.stdout.readline())
+        process.terminate()
+    assert (line["event"], line["path"]) == ("note.indexed", "event.md")
+    (served.world.vault / "event.md").unlink()
+    served.world.index()
+
+
+def test_a_reader_that_stops_is_no_error(served: Served) -> None:
+    """``mindnet notes | head -1`` ends in silence."""
+    pipe = f"{sys.executable} -m mindnetd.client.main --socket {served.path} note pump --chunks | true"
+    done = subprocess.run(
+        ["bash", "-c", f"{pipe}; exit ${{PIPESTATUS[0]}}"], capture_output=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_interrupt_is_exit_130(served: Served) -> None:
+    """Ctrl-C."""
+    command = [sys.executable, "-m", "mindnetd.client.main", "--socket", str(served.path), "events"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        bus = served.world.desk.events
+        wait_until(lambda: bus.readers == 1, what="the listener")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+
+
+def test_the_process_prints_utf8_whatever_the_locale(served: Served) -> None:
+    """A C locale does not break the output."""
+    ran = run_process("--socket", str(served.path), "query", "valve", env={"LC_ALL": "C", "PYTHONUTF8": "0"})
+    assert ran.returncode == 0 and "Valve timing" in ran.stdout
