@@ -16,7 +16,7 @@ from mindnetd.core.lang import detect
 from mindnetd.core.notetypes import PROFILES, TYPES, choose_hash_mode, choose_profile
 from mindnetd.core.overlap import head_of, tail_of
 from mindnetd.core.sentences import sentence_spans
-from mindnetd.core.tokens import weight
+
 
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=60)
 
@@ -131,13 +131,6 @@ def test_without_hidden(text: str, spans: list[tuple[int, int]]) -> None:
     for start in (0, len(text) // 3):
         kept = [c for at, c in enumerate(text) if at >= start and not any(low <= at < high for low, high in hidden)]
         assert "".join(without_hidden(text[start:], start, hidden).split()) == "".join("".join(kept).split())
-
-
-def test_an_endless_word_weighs_by_its_length() -> None:
-    """One [UNK] token is not what 16,000 letters weigh."""
-    assert counter().count(["x" * 16_000]) == [1]
-    assert weight("x" * 16_000, 1) == 1000
-    assert weight("plain words", 2) == 2
 
 
 def test_profiles_and_types() -> None:

@@ -30,8 +30,8 @@ upper bound."""
 class Piece:
     """A span of the body and the passage it makes: `text` is what is embedded, "" where nothing is visible.
 
-    `raw` are the tokens of the span as written; where it is `torn` (see `Unit`) they are an estimate. `level` is the level of the heading that the piece starts with
-    (0: none), `inside` whether it continues a block.
+    `raw` are the tokens of the span as written; where it is `torn` (see `Unit`) they are an estimate. `level` is the
+    level of the heading that the piece starts with (0: none), `inside` whether it continues a block.
     """
 
     start: int

@@ -32,9 +32,9 @@ _LONGEST_LINK = 1000
 class Unit:
     """A span of the body. `text` is its cleaned text, one line, "" if nothing is visible; `tokens` are those of `text`.
 
-    `raw` are the tokens of the span as written, `size` is what counts against a passage's limit. `part` is True for what
-    continues the block of the unit before it, `torn` where a block was cut at other places than white space (the tokens
-    of its parts do not add up).
+    `raw` are the tokens of the span as written, `size` is what counts against a passage's limit. `part` is True for
+    what continues the block of the unit before it, `torn` where a block was cut at other places than white space (the
+    tokens of its parts do not add up).
     """
 
     start: int

@@ -56,26 +56,44 @@ def load_tokenizer() -> Tokenizer:
     return open_tokenizer(data, "the tokenizer inside mindnetd")
 
 
+class _Sizes(dict[str, int]):
+    """Word to number of tokens; a word that is missing is counted. A full dictionary stays as it is."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+
+    def __missing__(self, word: str) -> int:
+        """Count `word`, and keep it if it is short: the first words of a vault are its frequent ones.
+
+        The tokenizer also cuts at every ASCII punctuation character and makes one token of each, so a URL or a path,
+        rarely seen twice, is counted by its parts, which are.
+        """
+        if len(word) > 1 and word.isascii() and word.isprintable() and not word.isalnum():
+            count = sum(map(self.__getitem__, _PART.findall(word)))
+        else:
+            count = len(self._tokenizer.encode(word, add_special_tokens=False).ids)
+        if len(word) <= _CACHED_LENGTH and len(self) < _CACHED_WORDS:
+            self[word] = count
+        return count
+
+
 class PinnedCounter:
     """Counts tokens (without [CLS] and [SEP]) with the pinned tokenizer; ``core.tokens.TokenCounter``.
 
     The tokenizer splits at white space before anything else, so the count of a text is the sum of the counts of its
-    words, and words repeat: a dictionary of words is about ten times as fast as encoding every text. Safe for several
-    threads: the cache only ever maps a word to its one count.
+    words, and words repeat: a dictionary of words is more than ten times as fast as encoding every text. Safe for
+    several threads: the dictionary only ever maps a word to its one count.
     """
 
     def __init__(self) -> None:
         self._tokenizer = load_tokenizer()
-        self._words: dict[str, int] = {}
+        self._size_of = _Sizes(self._tokenizer).__getitem__
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each of `texts`, in order."""
-        split = [(text.translate(_DROPPED) if _ODD.search(text) else text).split() for text in texts]
-        known = self._words
-        extra = self._learn({word for words in split for word in words if word not in known})
-        if not extra:
-            return [sum(map(known.__getitem__, words)) for words in split]
-        return [sum([extra[word] if word in extra else known[word] for word in words]) for words in split]
+        size_of = self._size_of
+        return [sum(map(size_of, (text.translate(_DROPPED) if _ODD.search(text) else text).split())) for text in texts]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the code-point span of each token of `text`, in order (for cuts inside a long block)."""
@@ -86,28 +104,3 @@ class PinnedCounter:
             spans.extend((base + start, base + end) for start, end in offsets)
             base += len(piece)
         return spans
-
-    def _learn(self, new: set[str]) -> dict[str, int]:
-        """Count unseen words; keep the short ones for later, and return all of them for this call.
-
-        The tokenizer also cuts at every ASCII punctuation character and makes one token of each, so a URL or a path,
-        rarely seen twice, is counted by its parts, which are.
-        """
-        known = self._words
-        parts = {word: _PART.findall(word) for word in new if word.isascii() and word.isprintable()}
-        counts = self._count_whole({part for found in parts.values() for part in found if part not in known})
-        counts.update(self._count_whole(new.difference(parts)))
-        for word, found in parts.items():
-            counts[word] = sum([counts[part] if part in counts else known[part] for part in found])
-        if len(known) < _CACHED_WORDS:
-            # A full cache stays as it is: the first words of a vault are its frequent ones.
-            known.update((word, n) for word, n in counts.items() if len(word) <= _CACHED_LENGTH)
-        return counts
-
-    def _count_whole(self, words: set[str]) -> dict[str, int]:
-        """Count words with the tokenizer, one by one."""
-        ordered = list(words)
-        return dict(zip(ordered, map(len, self._encode(ordered)), strict=True))
-
-    def _encode(self, words: list[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(words, add_special_tokens=False)]
