@@ -137,9 +137,10 @@ def test_the_file_stays_small_over_a_hundred_rewrites(tmp_path: Path) -> None:
     compact(fresh)
     fresh.close()
     db, keys = open_store(tmp_path), dict[int, int]()
-    for _ in range(100):
+    for number in range(100):
         rewrite(db, keys)
-        compact_if_needed(db)
+        if number % 10 == 9:
+            compact_if_needed(db)
     db.close()
     assert db.size_bytes() <= 2 * fresh.size_bytes()
 

@@ -133,6 +133,19 @@ def test_vectors_of_another_model_are_not_loaded(db: Database) -> None:
     assert load_vectors(db, [sha("unknown")], "other", DIM).matrix.shape == (0, DIM)
 
 
+def test_unused_vectors_and_other_models_between_do_not_shift_rows(db: Database) -> None:
+    """Rows that are not wanted lie between the wanted ones; each hash still has its own vector."""
+    words = [f"word {i}" for i in range(40)]
+    for i, word in enumerate(words):
+        commit(db, Batch(vectors=vectors([word], FINGERPRINT if i % 3 else "other")))
+    commit(db, batch_of(note(db, "n.md", words[::2])))
+    hot = load_hot(db, FINGERPRINT, DIM)
+    made = {sha(word): vectors([word]).matrix[0] for i, word in enumerate(words) if i % 3 and i % 2 == 0}
+    found = {row.tobytes().hex(): hot.matrix[i] for i, row in enumerate(hot.vector_hash)}
+    assert found.keys() == made.keys()
+    assert all(np.array_equal(found[text_hash], made[text_hash]) for text_hash in made)
+
+
 def test_a_vector_is_stored_once(db: Database) -> None:
     """Writing a text's vector again changes nothing."""
     for _ in range(2):

@@ -60,7 +60,7 @@ def _remove(path: Path) -> None:
 
 
 def compact_if_needed(db: Database) -> bool:
-    """Checkpoint, and compact a file that has grown too much since the last time; say whether it was. Raises StoreError.
+    """Checkpoint; compact a file that has grown too much since the last time; say whether it was. Raises StoreError.
 
     For after bulk work and before the end: a checkpoint of a small file writes most of it anew beside the old blocks.
     """

@@ -3,10 +3,9 @@ Statements of readers.
 -- name: hot_passages
 SELECT owner, note_key, idx < 0 AS is_title, text_hash FROM passages ORDER BY owner, idx
 
--- name: needed_vectors
-SELECT rowid AS place, text_hash FROM {table}
-WHERE fingerprint = ? AND text_hash IN (SELECT text_hash FROM passages)
-ORDER BY rowid
+-- name: vector_places
+SELECT rowid AS place, text_hash, fingerprint = ? AND text_hash IN (SELECT text_hash FROM passages) AS wanted
+FROM {table} ORDER BY rowid
 
 -- name: vectors_of
 SELECT rowid, text_hash FROM {table}
