@@ -61,7 +61,7 @@ class Daemon:
         self._notifier = Notifier.from_env(os.environ)
 
     async def run(self) -> int:
-        """Config, lock, database, hot index, watcher, socket, READY; then the reconcile. The old index serves at once."""
+        """Socket, database, hot index, watcher, READY; then the reconcile. The index as it was serves at once."""
         signal.signal(signal.SIGIO, signal.SIG_IGN)  # sent when another process breaks a lease of ours (`vaultio`)
         self._notifier.status("opening the database")
         bound = bind_socket(self._config.socket)
@@ -102,12 +102,8 @@ class Daemon:
             ),
             on_jump=lambda: self.writer.doubt("resume"),
         )
-        self.desk = Desk(
-            self.engine, self.writer, self.jobs, self.searcher, self.watcher.status, self.schedule.jobs
-        )
-        self.engine.metrics.follow(
-            queue_depth=self.writer.queued, revision=lambda: self.engine.hot.snapshot().revision
-        )
+        self.desk = Desk(self.engine, self.writer, self.jobs, self.searcher, self.watcher.status, self.schedule.jobs)
+        self.engine.metrics.follow(queue_depth=self.writer.queued, revision=lambda: self.engine.hot.snapshot().revision)
 
     def _tick(self) -> None:
         """Every few seconds: is the watcher alive, has the file with the weights been saved?"""
@@ -187,7 +183,9 @@ class Daemon:
         if self.writer.stop(STOP_S):
             self.engine.close()
         else:
-            event(log, "writer did not end in time", logging.WARNING)  # its transaction is rolled back by the next start
+            event(
+                log, "writer did not end in time", logging.WARNING
+            )  # its transaction is rolled back by the next start
         event(log, "stopped")
 
     async def _beat(self) -> None:
@@ -290,11 +288,10 @@ def make_writer(
 
 def watch_options(config: Config) -> WatchOptions:
     """How the vault is watched, from the configuration."""
-    polling = {"auto": "auto", "on": "always", "off": "never"}[config.watch.polling]
     return WatchOptions(
         scan_s=config.watch.scan_s,
         reconcile_minutes=config.watch.reconcile_minutes,
-        polling=polling,  # type: ignore[arg-type]  # one of its three values
+        polling=config.watch.polling,  # type: ignore[arg-type]  # one of its three values
         canary_dir=config.db.parent / "canary",
     )
 

@@ -173,7 +173,12 @@ class Desk:
         if total:
             return {"stage": "notes", "done": done, "total": total, "eta_s": None}
         if pending:
-            return {"stage": "vectors", "done": ready, "total": ready + pending, "eta_s": self._engine.pace.eta_s(pending)}
+            return {
+                "stage": "vectors",
+                "done": ready,
+                "total": ready + pending,
+                "eta_s": self._engine.pace.eta_s(pending),
+            }
         return None
 
     def embedding_totals(self) -> Mapping[str, int]:

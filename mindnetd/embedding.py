@@ -49,7 +49,7 @@ class ModelHolder:
         return self._options.backend
 
     def try_open(self) -> bool:
-        """Open a model that is on this machine already; False (with `error`) where it must be fetched or cannot be had."""
+        """Open a model that is on this machine; False (with `error`) where it must be fetched or cannot be had."""
         return self._open(dataclasses.replace(self._options, offline=True))
 
     def fetch_now(self) -> bool:
@@ -118,4 +118,3 @@ class ModelHolder:
     def _failed(self, error: ModelError) -> None:
         self.error = error.message
         event(log, "embedding failed", logging.WARNING, reason=error.message)
-

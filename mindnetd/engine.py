@@ -48,7 +48,7 @@ COMMITS_BETWEEN_CHECKS = 64
 """After so many commits the file is looked at for compaction, at the next quiet moment."""
 PARSER_VERSION = 1
 CHUNKER_VERSION = 1
-"""Raise one when the same bytes give other links or other chunks: every note is then derived again at the next start."""
+"""Raise one when the same bytes give other links or chunks: every note is derived again at the next start."""
 SPARE = "spare"
 """Folder beside the database for backups and compaction: the only other place that DuckDB may write to."""
 
@@ -255,7 +255,14 @@ class Engine:
             if error.code not in REBUILDABLE:
                 raise
             self.moved_aside = move_aside(path)
-            event(log, "database moved aside", logging.ERROR, path=str(path), to=str(self.moved_aside), reason=error.message)
+            event(
+                log,
+                "database moved aside",
+                logging.ERROR,
+                path=str(path),
+                to=str(self.moved_aside),
+                reason=error.message,
+            )
             return self._database(path)
 
     def _database(self, path: Path) -> Database:

@@ -16,24 +16,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mindnetd.backlog import Awaited, EmbedQueue, Vectors
-from mindnetd.core.canvas import read_canvas
-from mindnetd.core.derive import DeriveOptions, Draft, derive, meta_of, utc_text, words_of
-from mindnetd.core.edges import edges_of, edges_of_links
-from mindnetd.core.identity import chunk_uuid, file_uuid
-from mindnetd.core.note import read_note
-from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink, VaultFile
+from mindnetd.core.derive import DeriveOptions, Draft, derive, utc_text
+from mindnetd.core.records import Diagnostic, NoteMeta, VaultFile
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.events import Event, EventBus
 from mindnetd.inference.embedder import Embedder
 from mindnetd.known import Known
-from mindnetd.lanes.hot import HotDelta, HotDoc, HotIndex
-from mindnetd.linkbook import waiting_keys
+from mindnetd.lanes.hot import HotDelta, HotIndex
 from mindnetd.metrics import Metrics
+from mindnetd.rows import RowMaker, hot_docs
 from mindnetd.runs import Run
 from mindnetd.scan import Classifier
 from mindnetd.store import read, write
 from mindnetd.store.db import Database
-from mindnetd.store.records import Batch, CanvasRows, ChunkRow, DocRow, NoteRows, PathDiagnostics, RelinkRows
+from mindnetd.store.records import Batch, CanvasRows, NoteRows, PathDiagnostics, RelinkRows
 from mindnetd.store.records import Vectors as VectorRows
 from mindnetd.vaultio import Gone, ReadOutcome, RootId, Unreadable, Unstable, read_stable
 
@@ -79,11 +75,20 @@ class Indexer:
     def __init__(self, parts: IndexParts, classifier: Classifier, options: DeriveOptions) -> None:
         self._parts = parts
         self.classifier = classifier
-        self.options = options
         self.known = Known()
+        self._rows = RowMaker(self.known, parts.db, options)
         self.excluded = False
         """Something that was indexed is excluded now: its text must leave the file (`store.upkeep.purge`)."""
         self._awaited = Awaited()
+
+    @property
+    def options(self) -> DeriveOptions:
+        """What decides what a note becomes; set it on the writer thread, then index every note with `force`."""
+        return self._rows.options
+
+    @options.setter
+    def options(self, options: DeriveOptions) -> None:
+        self._rows.options = options
 
     # ------------------------------------------------------------------------------------------------------- the road
 
@@ -96,8 +101,8 @@ class Indexer:
         for path in paths:
             self._read(path, plan)
         self._name(plan)
-        notes = tuple(self._note_rows(draft, file, plan) for draft, file in plan.drafts)
-        canvases = tuple(self._canvas_rows(path, raw, plan) for path, raw, _ in plan.canvases)
+        notes = tuple(self._rows.note(draft, file.stat.mtime_ns, run, force) for draft, file in plan.drafts)
+        canvases = tuple(self._rows.canvas(path, raw, run) for path, raw, _ in plan.canvases)
         relinked = self._relink(plan, {rows.meta.key for rows in notes} | {rows.key for rows in canvases})
         self._commit(plan, notes, canvases, relinked)
         return plan.unstable
@@ -203,88 +208,7 @@ class Indexer:
             book.forget(key)
 
     # ----------------------------------------------------------------------------------------------- 4: links and rows
-
-    def _note_rows(self, draft: Draft, file: VaultFile, plan: _Plan) -> NoteRows:
-        """A note's links answered and its rows made."""
-        known = self.known.notes.get(draft.path)
-        if known is not None and not plan.force and self._stays_stale(known, draft):
-            return self._stale_rows(known, draft, file)
-        key = known.key if known else self._parts.db.allocate_keys(1)[0]
-        meta = meta_of(draft, key, file.stat.mtime_ns, self.options)
-        changed = known is None or plan.force or _differs(known, meta)
-        links = self.known.book.resolve(draft.note.links, draft.path)
-        names = waiting_keys(draft.note.links)
-        self.known.book.set_links(key, names)
-        chunk_keys = self._parts.db.allocate_keys(len(draft.chunked.chunks))
-        chunks = tuple(
-            ChunkRow(chunk_key, chunk_uuid(self.options.prefix, draft.path, chunk.idx), chunk)
-            for chunk_key, chunk in zip(chunk_keys, draft.chunked.chunks, strict=True)
-        )
-        edges = edges_of(self.options.prefix, draft.note, links)
-        plan.run.changed += changed
-        plan.run.chunks += len(chunks)
-        plan.run.edges += len(edges)
-        return NoteRows(
-            meta=meta,
-            raw=draft.raw,
-            chunks=chunks,
-            title_passage=draft.chunked.title_passage,
-            docs=tuple(
-                DocRow(chunk_keys[chunk.idx] if chunk is not None else key, terms) for chunk, terms in words_of(draft)
-            ),
-            links=links,
-            link_names=tuple(sorted(names)),
-            edges=edges,
-            diagnostics=(*draft.note.diagnostics, *link_diagnostics(links)),
-            run_id=plan.run.id if changed else None,
-        )
-
-    def _stays_stale(self, known: NoteMeta, draft: Draft) -> bool:
-        """Hash mode ``frontmatter``: a body edit waits until the metadata changes, or the old body comes back."""
-        if draft.hash_mode != "frontmatter" or known.frontmatter_hash != draft.note.frontmatter_hash:
-            return False
-        if not known.stale:
-            return known.body_hash != draft.note.body_hash
-        return read.indexed_body(self._parts.db, known.key) != draft.note.body
-
-    def _stale_rows(self, known: NoteMeta, draft: Draft, file: VaultFile) -> NoteRows:
-        """The newest bytes, for export and hashes; words, vectors and links stay those of the body as it was."""
-        stored = read.load_links(self._parts.db, [known.key]).get(known.key, ())
-        return NoteRows(
-            meta=meta_of(draft, known.key, file.stat.mtime_ns, self.options, stale=True),
-            raw=draft.raw,
-            chunks=(),
-            title_passage=draft.chunked.title_passage,
-            docs=(),
-            links=stored,
-            link_names=tuple(sorted(waiting_keys(answer.link for answer in stored))),
-            edges=edges_of(self.options.prefix, draft.note, stored),
-            diagnostics=(*draft.note.diagnostics, *link_diagnostics(stored)),
-            run_id=None,
-            keep_chunks=True,
-        )
-
-    def _canvas_rows(self, path: str, raw: bytes, plan: _Plan) -> CanvasRows:
-        """A canvas has links and edges, no text."""
-        known = self.known.canvases.get(path)
-        key = known.key if known else self._parts.db.allocate_keys(1)[0]
-        found, diagnostics = read_canvas(path, raw)
-        links = self.known.book.resolve(found, path)
-        names = waiting_keys(found)
-        self.known.book.set_links(key, names)
-        own_id = file_uuid(self.options.prefix, path)
-        plan.run.changed += 1
-        return CanvasRows(
-            key=key,
-            id=own_id,
-            path=path,
-            raw_hash=hashlib.sha256(raw).hexdigest(),
-            links=links,
-            link_names=tuple(sorted(names)),
-            edges=edges_of_links(self.options.prefix, path, links),
-            diagnostics=(*diagnostics, *link_diagnostics(links)),
-            run_id=plan.run.id,
-        )
+    # The rows of the notes and canvases themselves are made in ``rows.py``.
 
     def _relink(self, plan: _Plan, own: set[int]) -> tuple[RelinkRows, ...]:
         """The others: sources whose links mean another file now, though their bytes are as before."""
@@ -295,18 +219,8 @@ class Indexer:
             path, before = self.known.path(key), stored.get(key, ())
             now = self.known.book.resolve([answer.link for answer in before], path)
             if now != before:
-                out.append(self._relink_rows(key, path, now, plan.run))
+                out.append(self._rows.relinked(key, path, now, plan.run))
         return tuple(out)
-
-    def _relink_rows(self, key: int, path: str, links: tuple[ResolvedLink, ...], run: Run) -> RelinkRows:
-        prefix = self.options.prefix
-        canvas = self.known.canvases.get(path)
-        if canvas is not None:
-            own_id, edges = canvas.id, edges_of_links(prefix, path, links)
-        else:
-            own_id = self.known.notes[path].id
-            edges = edges_of(prefix, read_note(path, read.read_raw(self._parts.db, key), self.options.read), links)
-        return RelinkRows(key, path, own_id, links, edges, link_diagnostics(links), run.id)
 
     # ------------------------------------------------------------------------------------------------------- 5: commit
 
@@ -419,35 +333,3 @@ class Indexer:
         self._parts.metrics.embeddings_made.inc(made)
         for key in self._awaited.arrived(vectors.hashes):
             self._tell("note.embedded", self.known.notes[self.known.path(key)])
-
-
-def hot_docs(rows: NoteRows) -> list[HotDoc]:
-    """The documents of a note for the resident index; the title passage goes to the first."""
-    passages: dict[int, list[bytes]] = {row.key: [] for row in rows.docs}
-    for row in rows.chunks:
-        passages[row.key] = [bytes.fromhex(passage.text_hash) for passage in row.chunk.passages]
-    if rows.docs and rows.title_passage is not None:
-        passages[rows.docs[0].key].insert(0, bytes.fromhex(rows.title_passage.text_hash))
-    return [HotDoc(row.key, rows.meta.key, row.terms, tuple(passages[row.key])) for row in rows.docs]
-
-
-def link_diagnostics(links: Iterable[ResolvedLink]) -> tuple[Diagnostic, ...]:
-    """``link_unresolved`` and ``link_ambiguous``, one a link."""
-    out = []
-    for answer in links:
-        link = answer.link
-        if link.kind == "url":
-            continue
-        if answer.resolved is None:
-            out.append(Diagnostic("link_unresolved", f"no file is called {link.target!r}", link.line))
-        elif answer.ambiguous:
-            message = f"several files are called {link.target!r}; taken: {answer.resolved}"
-            out.append(Diagnostic("link_ambiguous", message, link.line))
-    return tuple(out)
-
-
-def _differs(known: NoteMeta, meta: NoteMeta) -> bool:
-    """Whether the note counts as changed by its hash mode (the new one, as the note says it now)."""
-    name = f"{meta.hash_mode}_hash"
-    return known.stale or bool(getattr(known, name) != getattr(meta, name))
-

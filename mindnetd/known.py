@@ -69,9 +69,8 @@ class Known:
 
 def load_hot_index(hot: HotIndex, columns: HotColumns) -> None:
     """Fill the resident index from the database's columns. A title passage goes to its note's first document."""
-    first: dict[int, int] = {}
-    for doc, note in zip(columns.doc_key[::-1].tolist(), columns.doc_note[::-1].tolist(), strict=True):
-        first[note] = doc
+    backwards = zip(columns.doc_note[::-1].tolist(), columns.doc_key[::-1].tolist(), strict=True)
+    first = dict(backwards)  # the last pair of a note wins: its first document
     titles = np.flatnonzero(columns.passage_is_title)
     passage_doc = columns.passage_owner.copy()
     passage_doc[titles] = [first[note] for note in columns.passage_note[titles].tolist()]

@@ -1,7 +1,7 @@
 """Who links to which name: keeps link resolution incremental.
 
-A link waits under the keys of its last path component (``core.resolve.name_keys``). A file that appears or goes can only
-change the answer of links that share a key with it (``file_keys``), so a save costs as much as the links to the
+A link waits under the keys of its last path component (``core.resolve.name_keys``). A file that appears or goes can
+only change the answer of links that share a key with it (``file_keys``), so a save costs as much as the links to the
 names it touches, however large the vault is.
 """
 

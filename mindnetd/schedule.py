@@ -1,7 +1,7 @@
 """What happens by the clock: the watcher's check, the reconcile, garbage, log trim, backup.
 
-APScheduler sleeps on the monotonic clock, which stands still while the machine is suspended (``libraries.md`` 6.3). So a
-tick compares both clocks; when the wall clock ran ahead, the machine slept, and the reconcile is asked for at once.
+APScheduler sleeps on the monotonic clock, which stands still while the machine is suspended. So a tick compares
+both clocks; when the wall clock ran ahead, the machine slept, and the reconcile is asked for at once.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ class Schedule:
         for task in (Task("clock", TICK_S, self._tick), *tasks):
             self._scheduler.add_job(
                 task.action,
-                CronTrigger.from_crontab(task.cron, timezone="UTC") if task.cron else IntervalTrigger(seconds=task.every_s),
+                CronTrigger.from_crontab(task.cron, timezone="UTC")
+                if task.cron
+                else IntervalTrigger(seconds=task.every_s),
                 id=task.id,
                 replace_existing=True,
                 coalesce=True,

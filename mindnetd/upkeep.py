@@ -56,4 +56,3 @@ class Upkeep:
         for old in copies[: -self._engine.config.maintenance.keep]:
             old.unlink(missing_ok=True)
         event(log, "backup written", path=str(target))
-

@@ -1,8 +1,8 @@
 """The one thread that changes anything: it owns the settling paths, the bulk work, and every commit.
 
-Others only send it messages (`mark`, `doubt`, `deliver`, `submit`), which never block. One turn does one piece of work, the
-most urgent first: a settled save, then vectors, then a scan, then a slice of the bulk work. So a save overtakes a first
-index within one slice (about `SLICE_S`), and the thread sleeps when there is nothing to do.
+Others only send it messages (`mark`, `doubt`, `deliver`, `submit`), which never block. One turn does one piece of work,
+the most urgent first: a settled save, then vectors, then a scan, then a slice of the bulk work. So a save overtakes a
+first index within one slice (about `SLICE_S`), and the thread sleeps when there is nothing to do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mindnetd.backlog import Vectors
 from mindnetd.core.records import VaultFile
-from mindnetd.core.settle import MarkKind, Settler, SettleOptions
+from mindnetd.core.settle import MarkKind, SettleOptions, Settler
 from mindnetd.errors import MindnetError, StoreError, VaultError
 from mindnetd.index import Indexer
 from mindnetd.jobs import JobBook
@@ -71,7 +71,7 @@ class WriterParts:
     scanned: Callable[[ScanResult], None]
     root_id: Callable[[], RootId | None]
     recover: Callable[[StoreError], None]
-    """After a failed commit: reopen the database and load everything anew. Raises StoreError while that is not possible."""
+    """After a failed commit: reopen the database, load everything anew. Raises StoreError while that fails."""
     run_ended: Callable[[Run], None]
     housekeep: Callable[[], None]
     """Called when the bulk work has just ended: compaction, giving memory back."""
@@ -279,7 +279,9 @@ class Writer(threading.Thread):
             return
         self._parts.scanned(found)
         unreadable = found.unreadable[0] if found.unreadable else None
-        self.trouble = f"{unreadable or 'the vault'}: cannot be read; nothing in it is deleted" if found.unreadable else None
+        self.trouble = (
+            f"{unreadable or 'the vault'}: cannot be read; nothing in it is deleted" if found.unreadable else None
+        )
         if self.trouble:
             self._scan_soon(time.monotonic())
         run = self._parts.new_run("start" if not self.reconciled else "+".join(sorted(doubts)) or "retry")
@@ -289,7 +291,7 @@ class Writer(threading.Thread):
         self._take_on(fresh, changes.removed, run, jobs)
 
     def _take_on(self, fresh: Iterable[VaultFile], removed: Sequence[str], run: Run, jobs: Sequence[str]) -> None:
-        """Settled-looking files are read in bulk, newest first; a file that may be in mid-save settles like an event."""
+        """Files are read in bulk, newest first; one that may be in mid-save settles as if by an event."""
         now, wall = time.monotonic(), time.time()
         files = sorted(
             (file for file in self._parts.indexer.pending(fresh)), key=lambda file: (-file.stat.mtime_ns, file.path)

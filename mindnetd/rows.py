@@ -1,0 +1,152 @@
+"""What is written of a note, a canvas, or links that mean another file now: step 4 of the road (``index.py``)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from mindnetd.core.canvas import read_canvas
+from mindnetd.core.derive import DeriveOptions, Draft, meta_of, words_of
+from mindnetd.core.edges import edges_of, edges_of_links
+from mindnetd.core.identity import chunk_uuid, file_uuid
+from mindnetd.core.note import read_note
+from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink
+from mindnetd.known import Known
+from mindnetd.lanes.hot import HotDoc
+from mindnetd.linkbook import waiting_keys
+from mindnetd.runs import Run
+from mindnetd.store import read
+from mindnetd.store.db import Database
+from mindnetd.store.records import CanvasRows, ChunkRow, DocRow, NoteRows, RelinkRows
+
+
+class RowMaker:
+    """Gives keys, answers links, and puts the rows together. Writer thread only."""
+
+    def __init__(self, known: Known, db: Database, options: DeriveOptions) -> None:
+        self._known, self._db = known, db
+        self.options = options
+
+    def note(self, draft: Draft, mtime_ns: int, run: Run, force: bool) -> NoteRows:
+        """A note's links answered and its rows made."""
+        known = self._known.notes.get(draft.path)
+        if known is not None and not force and self._stays_stale(known, draft):
+            return self._stale(known, draft, mtime_ns)
+        key = known.key if known else self._db.allocate_keys(1)[0]
+        meta = meta_of(draft, key, mtime_ns, self.options)
+        changed = known is None or force or _differs(known, meta)
+        links = self._known.book.resolve(draft.note.links, draft.path)
+        names = waiting_keys(draft.note.links)
+        self._known.book.set_links(key, names)
+        chunk_keys = self._db.allocate_keys(len(draft.chunked.chunks))
+        chunks = tuple(
+            ChunkRow(chunk_key, chunk_uuid(self.options.prefix, draft.path, chunk.idx), chunk)
+            for chunk_key, chunk in zip(chunk_keys, draft.chunked.chunks, strict=True)
+        )
+        edges = edges_of(self.options.prefix, draft.note, links)
+        run.changed += changed
+        run.chunks += len(chunks)
+        run.edges += len(edges)
+        return NoteRows(
+            meta=meta,
+            raw=draft.raw,
+            chunks=chunks,
+            title_passage=draft.chunked.title_passage,
+            docs=tuple(
+                DocRow(chunk_keys[chunk.idx] if chunk is not None else key, terms) for chunk, terms in words_of(draft)
+            ),
+            links=links,
+            link_names=tuple(sorted(names)),
+            edges=edges,
+            diagnostics=(*draft.note.diagnostics, *link_diagnostics(links)),
+            run_id=run.id if changed else None,
+        )
+
+    def _stays_stale(self, known: NoteMeta, draft: Draft) -> bool:
+        """Hash mode ``frontmatter``: a body edit waits until the metadata changes, or the old body comes back."""
+        if draft.hash_mode != "frontmatter" or known.frontmatter_hash != draft.note.frontmatter_hash:
+            return False
+        if not known.stale:
+            return known.body_hash != draft.note.body_hash
+        return read.indexed_body(self._db, known.key) != draft.note.body
+
+    def _stale(self, known: NoteMeta, draft: Draft, mtime_ns: int) -> NoteRows:
+        """The newest bytes, for export and hashes; words, vectors and links stay those of the body as it was."""
+        stored = read.load_links(self._db, [known.key]).get(known.key, ())
+        return NoteRows(
+            meta=meta_of(draft, known.key, mtime_ns, self.options, stale=True),
+            raw=draft.raw,
+            chunks=(),
+            title_passage=draft.chunked.title_passage,
+            docs=(),
+            links=stored,
+            link_names=tuple(sorted(waiting_keys(answer.link for answer in stored))),
+            edges=edges_of(self.options.prefix, draft.note, stored),
+            diagnostics=(*draft.note.diagnostics, *link_diagnostics(stored)),
+            run_id=None,
+            keep_chunks=True,
+        )
+
+    def canvas(self, path: str, raw: bytes, run: Run) -> CanvasRows:
+        """A canvas has links and edges, no text."""
+        known = self._known.canvases.get(path)
+        key = known.key if known else self._db.allocate_keys(1)[0]
+        found, diagnostics = read_canvas(path, raw)
+        links = self._known.book.resolve(found, path)
+        names = waiting_keys(found)
+        self._known.book.set_links(key, names)
+        own_id = file_uuid(self.options.prefix, path)
+        run.changed += 1
+        return CanvasRows(
+            key=key,
+            id=own_id,
+            path=path,
+            raw_hash=hashlib.sha256(raw).hexdigest(),
+            links=links,
+            link_names=tuple(sorted(names)),
+            edges=edges_of_links(self.options.prefix, path, links),
+            diagnostics=(*diagnostics, *link_diagnostics(links)),
+            run_id=run.id,
+        )
+
+    def relinked(self, key: int, path: str, links: tuple[ResolvedLink, ...], run: Run) -> RelinkRows:
+        """New answers for links whose note or canvas did not change."""
+        prefix = self.options.prefix
+        canvas = self._known.canvases.get(path)
+        if canvas is not None:
+            own_id, edges = canvas.id, edges_of_links(prefix, path, links)
+        else:
+            own_id = self._known.notes[path].id
+            edges = edges_of(prefix, read_note(path, read.read_raw(self._db, key), self.options.read), links)
+        return RelinkRows(key, path, own_id, links, edges, link_diagnostics(links), run.id)
+
+
+def hot_docs(rows: NoteRows) -> list[HotDoc]:
+    """The documents of a note for the resident index; the title passage goes to the first."""
+    passages: dict[int, list[bytes]] = {row.key: [] for row in rows.docs}
+    for row in rows.chunks:
+        passages[row.key] = [bytes.fromhex(passage.text_hash) for passage in row.chunk.passages]
+    if rows.docs and rows.title_passage is not None:
+        passages[rows.docs[0].key].insert(0, bytes.fromhex(rows.title_passage.text_hash))
+    return [HotDoc(row.key, rows.meta.key, row.terms, tuple(passages[row.key])) for row in rows.docs]
+
+
+def link_diagnostics(links: Iterable[ResolvedLink]) -> tuple[Diagnostic, ...]:
+    """``link_unresolved`` and ``link_ambiguous``, one a link."""
+    out = []
+    for answer in links:
+        link = answer.link
+        if link.kind == "url":
+            continue
+        if answer.resolved is None:
+            out.append(Diagnostic("link_unresolved", f"no file is called {link.target!r}", link.line))
+        elif answer.ambiguous:
+            message = f"several files are called {link.target!r}; taken: {answer.resolved}"
+            out.append(Diagnostic("link_ambiguous", message, link.line))
+    return tuple(out)
+
+
+def _differs(known: NoteMeta, meta: NoteMeta) -> bool:
+    """Whether the note counts as changed by its hash mode (the new one, as the note says it now)."""
+    name = f"{meta.hash_mode}_hash"
+    return known.stale or bool(getattr(known, name) != getattr(meta, name))
