@@ -44,7 +44,7 @@ class Paint:
             out.append(self(word, "mark") if self._on else f"*{word}*")
             at = end
         out.append(_flat(text[at:]))
-        return "".join(out).strip()
+        return " ".join("".join(out).split())
 
 
 def _flat(text: str) -> str:
