@@ -56,7 +56,7 @@ class Classifier:
         suffix = name.rpartition(".")[2].casefold()
         if suffix not in ("md", "canvas") or "." not in name:
             return "file"
-        if _CONFLICT.fullmatch(name):
+        if "conflict" in name.casefold() and _CONFLICT.fullmatch(name):
             return "conflict"
         if self.excludes(path):
             return "ignored"

@@ -30,13 +30,13 @@ def _folded(path: str) -> str:
 
 def name_keys(target: str) -> tuple[str, ...]:
     """The keys under which a link to `target` waits; none for a link to the own note."""
-    name = _folded(target).rsplit("/", 1)[-1]
+    name = _name(_folded(target))
     return (name,) if name else ()
 
 
 def file_keys(path: str) -> tuple[str, ...]:
     """The keys that the file at `path` answers to: its name, and without ``.md``."""
-    name = _folded(path).rsplit("/", 1)[-1]
+    name = _name(_folded(path))
     return (name, name.removesuffix(_MD)) if name.endswith(_MD) else (name,)
 
 
@@ -45,8 +45,9 @@ class NameIndex:
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self._folded: dict[str, str] = {}
-        self._by_path: dict[str, list[str]] = {}
-        self._by_name: dict[str, set[str]] = {}
+        self._by_path: dict[str, set[str]] = {}
+        # folded name -> spelling of the name -> paths: the exact spelling is found without looking at the others.
+        self._by_name: dict[str, dict[str, set[str]]] = {}
         self._shortest: dict[str, str] = {}
         for path in paths:
             self.add(path)
@@ -57,12 +58,12 @@ class NameIndex:
             return
         folded = _folded(path)
         self._folded[path] = folded
-        self._by_path.setdefault(folded, []).append(path)
-        name = folded.rsplit("/", 1)[-1]
-        self._by_name.setdefault(name, set()).add(path)
-        best = self._shortest.get(name)
+        self._by_path.setdefault(folded, set()).add(path)
+        spelling = _name(plain(path))
+        self._by_name.setdefault(_name(folded), {}).setdefault(spelling, set()).add(path)
+        best = self._shortest.get(spelling)
         if best is not None and _order(path) < _order(best):
-            self._shortest[name] = path
+            self._shortest[spelling] = path
 
     def remove(self, path: str) -> None:
         """Forget a file; one that is not there is no error."""
@@ -70,10 +71,12 @@ class NameIndex:
         if folded is None:
             return
         _drop(self._by_path, folded, path)
-        name = folded.rsplit("/", 1)[-1]
-        _drop(self._by_name, name, path)
-        if self._shortest.get(name) == path:
-            del self._shortest[name]
+        name, spelling = _name(folded), _name(plain(path))
+        _drop(self._by_name[name], spelling, path)
+        if not self._by_name[name]:
+            del self._by_name[name]
+        if self._shortest.get(spelling) == path:
+            del self._shortest[spelling]
 
     def __contains__(self, path: object) -> bool:
         return path in self._folded
@@ -109,43 +112,41 @@ class NameIndex:
         if target.startswith("/"):
             return self._at(target.lstrip("/")), False
         folded = _folded(target)
-        name = folded.rsplit("/", 1)[-1]
-        named = self._by_name.get(name)
+        named = self._by_name.get(_name(folded))
         if not named:
             return None, False
         exact = self._at(target)
         if "/" in folded:
             return (exact, False) if exact is not None else self._by_suffix(target, folded, named, folder)
-        best = exact or self._at(f"{folder}/{target}" if folder else target) or self._closest(name, target, named)
-        return best, len(named) > 1
+        best = exact or self._at(f"{folder}/{target}" if folder else target) or self._closest(target, named)
+        return best, len(named) > 1 or len(next(iter(named.values()))) > 1
 
     def _at(self, path: str) -> str | None:
         """The file at exactly this vault path; the exact spelling is preferred among those that fold to it."""
         found = self._by_path.get(_folded(path))
-        if not found:
-            return None
-        return found[0] if len(found) == 1 else min(found, key=lambda one: (plain(one) != path, one != path, one))
+        return min(found, key=lambda one: (plain(one) != path, one != path, one)) if found else None
 
-    def _closest(self, name: str, target: str, named: set[str]) -> str:
-        """The shortest path among the files called `name`, the exact spelling first where lengths are equal."""
-        if name not in self._shortest:
-            self._shortest[name] = min(named, key=_order)
-        best = self._shortest[name]
-        if len(named) == 1 or _spelled(best, target):
-            return best
-        length = len(plain(best))
-        same = [one for one in named if len(plain(one)) == length and _spelled(one, target)]
-        return min(same, key=_order) if same else best
+    def _closest(self, target: str, named: dict[str, set[str]]) -> str:
+        """The shortest path among the files of one name, the exact spelling first where lengths are equal."""
+        for spelling, paths in named.items():
+            if spelling not in self._shortest:
+                self._shortest[spelling] = min(paths, key=_order)
+        bests = [self._shortest[spelling] for spelling in named]
+        return min(bests, key=lambda one: (len(plain(one)), not _spelled(one, target), one))
 
-    def _by_suffix(self, target: str, folded: str, named: set[str], folder: str) -> tuple[str | None, bool]:
+    def _by_suffix(self, target: str, folded: str, named: dict[str, set[str]], folder: str) -> tuple[str | None, bool]:
         """Files whose path ends in the target's folders and name; the linking note's own folder first."""
         tail = "/" + folded
-        found = [path for path in named if self._folded[path].endswith(tail)]
+        found = [path for paths in named.values() for path in paths if self._folded[path].endswith(tail)]
         if not found:
             return None, False
         own = self._at(f"{folder}/{target}" if folder else target)
         best = own or min(found, key=lambda one: (len(plain(one)), not _spelled(one, target), one))
         return best, len(found) > 1
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _spelled(path: str, target: str) -> bool:
@@ -157,7 +158,7 @@ def _order(path: str) -> tuple[int, str]:
     return len(plain(path)), path
 
 
-def _drop(table: dict[str, list[str]] | dict[str, set[str]], key: str, path: str) -> None:
+def _drop(table: dict[str, set[str]], key: str, path: str) -> None:
     table[key].remove(path)
     if not table[key]:
         del table[key]
