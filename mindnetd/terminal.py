@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -80,8 +81,14 @@ def read_status(path: Path) -> dict[str, Any] | None:
 
 
 def ask_line(config: Config) -> str:
-    """The command that asks this daemon something."""
-    return f"mindnet --socket {shlex.quote(str(config.socket))} query 'your question'"
+    """The command that asks this daemon something, as it can be typed in the folder of this process."""
+    beside = Path(sys.executable).with_name("mindnet")
+    command = str(beside if beside.is_file() else "mindnet")
+    if Path(command).is_relative_to(Path.cwd()):
+        command = str(Path(command).relative_to(Path.cwd()))
+    usual = config.socket == config.places.runtime / f"{config.name}.sock"
+    place = ("--vault", config.name) if usual else ("--socket", str(config.socket))
+    return shlex.join([command, *place, "query", "your question"])
 
 
 def watch_daemon(config: Config, console: Console | None = None) -> threading.Thread:

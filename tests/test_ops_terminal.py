@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from mindnetd.config import load_config
 from mindnetd.progress import IndexSummary
-from mindnetd.terminal import DaemonDisplay, IndexDisplay
+from mindnetd.terminal import DaemonDisplay, IndexDisplay, ask_line
 
 
 def console() -> Console:
@@ -94,3 +96,12 @@ def test_index_table() -> None:
         assert [part for part in out.splitlines() if part.startswith(label) and part.rstrip().endswith(figure)], line
     assert "2 passages have no vector" in out
     assert "/state/x.duckdb" in out
+
+
+def test_the_line_that_asks(tmp_path: Path) -> None:
+    """It names this installation's client, and the socket only where it is not at its usual place."""
+    env = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    usual = ask_line(load_config(None, env, {"vault": str(tmp_path / "My Notes")}))
+    assert usual.endswith("mindnet --vault my-notes query 'your question'")
+    other = ask_line(load_config(None, env, {"vault": "/v", "socket": str(tmp_path / "a b.sock")}))
+    assert other.endswith(f"mindnet --socket '{tmp_path}/a b.sock' query 'your question'")
