@@ -17,7 +17,6 @@ from mindnetd.core.notetypes import PROFILES, TYPES, choose_hash_mode, choose_pr
 from mindnetd.core.overlap import head_of, tail_of
 from mindnetd.core.sentences import sentence_spans
 
-
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=60)
 
 

@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from html import unescape
 
 from mindnetd.core.identity import nfc
+
+REMEMBERED_BLOCKS = 8192
+REMEMBERED_LENGTH = 400
 
 _ANY = re.compile(r"[\[\]<>*_`=~|^#\\&:$+-]|\d[.)]|www\.")
 _WIKILINK = re.compile(r"(!?)\[\[((?:(?!\[\[|\]\]).)+)\]\]", re.DOTALL)
@@ -43,7 +47,15 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def plain_text(kind: str, text: str) -> str:
-    """Return what a reader would see of `text`, a piece of a block of `kind`, on one line; "" if nothing."""
+    """Return what a reader would see of `text`, a piece of a block of `kind`, on one line; "" if nothing.
+
+    Short blocks are remembered: templates repeat them all over a vault, and a saved note has most of its blocks from
+    before.
+    """
+    return _remembered(kind, text) if len(text) <= REMEMBERED_LENGTH else _plain(kind, text)
+
+
+def _plain(kind: str, text: str) -> str:
     if kind == "rule":
         return ""
     if kind == "code":
@@ -53,6 +65,9 @@ def plain_text(kind: str, text: str) -> str:
     elif _ANY.search(text):
         text = _markup(kind, text)
     return neutral(nfc(" ".join(text.split())))
+
+
+_remembered = lru_cache(maxsize=REMEMBERED_BLOCKS)(_plain)
 
 
 def neutral(text: str) -> str:

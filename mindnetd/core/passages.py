@@ -8,7 +8,7 @@ nothing. What is cut here is only ever put together to chunks, never cut again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mindnetd.core.clean import neutral
 from mindnetd.core.cuts import NEVER, balanced, groups_of, local_cuts
@@ -26,8 +26,7 @@ RAW_PER_PASSAGE = 440
 upper bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A span of the body and the passage it makes: `text` is what is embedded, "" where nothing is visible.
 
     `raw` are the tokens of the span as written; where it is `torn` (see `Unit`) they are an estimate. `level` is the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mindnetd.core.clean import neutral
 from mindnetd.core.identity import nfc
@@ -99,7 +99,7 @@ class SectionReader:
 
     def _named(self, unit: Unit, name: str) -> Unit:
         text = neutral(nfc(" ".join(name.split())))
-        return unit if text == unit.text else replace(unit, text=text, tokens=self._counter.count((text,))[0])
+        return unit if text == unit.text else unit._replace(text=text, tokens=self._counter.count((text,))[0])
 
     def _section(self, path: Sequence[_Heading], headings: Sequence[_Heading], units: Sequence[Unit]) -> Section:
         kept, prefix_tokens = self._prefix(path)

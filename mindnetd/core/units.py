@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from mindnetd.core.clean import plain_text, without_hidden
 from mindnetd.core.cuts import ALWAYS, balanced, groups_of, local_cuts, mix
@@ -28,8 +29,7 @@ _LONGEST_LINK = 1000
 """An opened wikilink that is not closed within so many characters is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A span of the body. `text` is its cleaned text, one line, "" if nothing is visible; `tokens` are those of `text`.
 
     `raw` are the tokens of the span as written, `size` is what counts against a passage's limit. `part` is True for
@@ -99,7 +99,7 @@ class Measure:
         for piece in self.units([(unit.start + low, unit.start + high, unit.kind) for low, high in spans]):
             parts.extend([piece] if piece.size <= limit else self._runs(piece, limit))
         torn = unit.torn or not all(self._body[piece.end - 1].isspace() for piece in parts[:-1])
-        return [replace(piece, part=unit.part or index > 0, torn=torn) for index, piece in enumerate(parts)]
+        return [piece._replace(part=unit.part or index > 0, torn=torn) for index, piece in enumerate(parts)]
 
     def _runs(self, unit: Unit, limit: int) -> list[Unit]:
         """Cut a sentence without end at words, again by a local rule, into runs of about a quarter of `limit`."""
