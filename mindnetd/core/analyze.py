@@ -151,10 +151,11 @@ def spans(text: str, wanted: frozenset[str], lang: str) -> list[tuple[int, int]]
     """
     pattern = _ASCII_TOKEN if text.isascii() else _TOKEN
     firsts = {form for term in wanted for form in (term[0], term[0].upper())}
+    heads = {term[:2] for term in wanted}
     found: list[tuple[int, int]] = []
     for raw in set(pattern.findall(text)):
-        if raw[0] not in firsts and raw.isascii() and raw.isalnum():
-            continue  # no stemmer changes the first letter: most words end here
+        if raw.isascii() and raw.isalnum() and (raw[0] not in firsts or _starts_otherwise(raw, heads)):
+            continue  # most words end here
         if not any(term in wanted for token in tokens(raw) for slot in slots(token, lang).slots for term in slot):
             continue
         paired = _PAIRED.search(raw) is not None
@@ -162,6 +163,11 @@ def spans(text: str, wanted: frozenset[str], lang: str) -> list[tuple[int, int]]
         for needle in needles or [raw]:
             found.extend(_places(text, needle, paired))
     return _merged(found)
+
+
+def _starts_otherwise(raw: str, heads: set[str]) -> bool:
+    """No term begins like this plain word. Stemmers change the first two letters of ``dying`` and ``Aepfel`` only."""
+    return raw[1:2] not in ("e", "y", "E", "Y") and raw[:2].lower() not in heads
 
 
 def _places(text: str, needle: str, inside: bool) -> Iterator[tuple[int, int]]:
