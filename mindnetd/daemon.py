@@ -24,6 +24,7 @@ from mindnetd.desk import Desk
 from mindnetd.engine import Engine, derive_options, read_rules
 from mindnetd.errors import MindnetError
 from mindnetd.jobs import JobBook
+from mindnetd.lanes.hnsw import HnswLane
 from mindnetd.metrics import Metrics
 from mindnetd.progress import IndexSummary, Progress
 from mindnetd.schedule import Schedule, Task
@@ -88,8 +89,9 @@ class Daemon:
             options=watch_options(config),
         )
         self.writer = make_writer(self.engine, self.jobs, self.watcher.scanned, settle_options(config))
+        hnsw = HnswLane() if config.vector_index == "hnsw" else None
         self.searcher = Searcher(
-            self.engine.hot, StoreTexts(self.engine.db), self.engine.model.embed_query, read_retrieval(config)
+            self.engine.hot, StoreTexts(self.engine.db), self.engine.model.embed_query, read_retrieval(config), hnsw
         )
         self._retrieval_stamp = stamp_of(config.retrieval_file)
         self.upkeep = Upkeep(self.engine, self.writer)
@@ -97,6 +99,7 @@ class Daemon:
         self.schedule = Schedule(
             (
                 Task("watch", TICK_S, self._tick),
+                *([Task("hnsw", TICK_S, lambda: hnsw.keep_up(self.engine.hot.snapshot().vectors))] if hnsw else []),
                 Task("reconcile", minutes * 60, lambda: self.writer.doubt("schedule")),
                 *self.upkeep.tasks(),
             ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from search_make import Made, Vault, note_meta, rows_of, text_hash
@@ -104,3 +106,13 @@ def test_renumbered_rows_are_taken_anew(vault: Vault) -> None:
     lane.follow(snapshot.vectors)
     assert lane.rows == snapshot.vectors.count
     assert np.isfinite(lane.cosines(snapshot, query, snapshot.alive, 5)).any()
+
+
+def test_it_keeps_up_in_the_background(vault: Vault, until: Callable[..., None]) -> None:
+    """A thread of its own follows; closing stops it."""
+    lane = HnswLane()
+    for _ in range(3):
+        lane.keep_up(vault.hot.snapshot().vectors)
+    until(lambda: lane.rows == vault.hot.snapshot().vectors.count, 60, "the index has all rows")
+    lane.close()
+    lane.keep_up(vault.hot.snapshot().vectors)

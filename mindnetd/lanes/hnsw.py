@@ -36,6 +36,8 @@ class HnswLane:
     def __init__(self, extension: Path | None = None) -> None:
         self._extension = extension or extension_file()
         self._built: _Built | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = threading.Event()
 
     @property
     def rows(self) -> int:
@@ -51,6 +53,24 @@ class HnswLane:
         while built is not None and built.rows < view.count and not stop():
             built.extend(view, min(view.count, built.rows + _BATCH))
         self._built = built
+
+    def keep_up(self, view: VectorView) -> None:
+        """`follow` in a thread of its own, unless one is at it already. Returns at once; call it every few seconds."""
+        if (self._thread is None or not self._thread.is_alive()) and self._behind(view):
+            self._thread = threading.Thread(
+                target=self.follow, args=(view, self._closed.is_set), name="hnsw", daemon=True
+            )
+            self._thread.start()
+
+    def _behind(self, view: VectorView) -> bool:
+        built = self._built
+        return view.count > 0 and (built is None or built.generation != view.generation or built.rows < view.count)
+
+    def close(self) -> None:
+        """Stop following; waits for the batch that is under way."""
+        self._closed.set()
+        if self._thread is not None:
+            self._thread.join()
 
     def cosines(self, snapshot: HotSnapshot, query: Matrix, docs: BoolArray, count: int) -> NDArray[np.float32]:
         """As `dense.cosines`, but -inf also for documents that are surely not among the best `count` of `docs`."""
