@@ -19,6 +19,9 @@ Value = str | int | float | bool | bytes | None
 Column = Sequence[Value]
 """The values of one column; all bytes, or none of them."""
 
+_SLICE = 8 << 20
+"""Characters and bytes that one statement takes."""
+
 _HEX_BYTES = 4 << 20
 
 
@@ -29,11 +32,29 @@ def clean_text(text: str) -> str:
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, Column]) -> None:
     """Insert equally long `columns` into `table` (names of ours, never user text). Raises duckdb.Error."""
-    if not len(next(iter(columns.values()))):
-        return
-    packed = Packed(columns)
     names = ", ".join(f'"{name}"' for name in columns)
-    con.execute(f"INSERT INTO {table} ({names}) SELECT * FROM ({packed.select})", packed.values)
+    for rows in _slices(list(columns.values())):
+        packed = Packed({name: values[rows] for name, values in columns.items()})
+        con.execute(f"INSERT INTO {table} ({names}) SELECT * FROM ({packed.select})", packed.values)
+
+
+def _slices(columns: Sequence[Column]) -> list[slice]:
+    """Rows that go together: all of them, unless a huge note would be held in memory several times over."""
+    count = len(columns[0])
+    sized = [values for values in columns if count and not isinstance(values[0], int | float)]
+    if sum(_size(value) for values in sized for value in values) <= _SLICE:
+        return [slice(0, count)] if count else []
+    found, start, size = [], 0, 0
+    for row in range(count):
+        size += sum(_size(values[row]) for values in sized)
+        if size > _SLICE or row == count - 1:
+            found.append(slice(start, row + 1))
+            start, size = row + 1, 0
+    return found
+
+
+def _size(value: Value) -> int:
+    return len(value) if isinstance(value, str | bytes) else 0
 
 
 def insert_numbers(con: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, npt.NDArray[Any]]) -> None:

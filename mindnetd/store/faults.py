@@ -5,6 +5,7 @@ foreign_file    no database of ours: leave it alone
 locked          another process holds it
 read_only       folder or file cannot be written
 disk_full       no space left; the connection is dead, ``Database.reopen`` later
+memory          the memory limit was too small for a statement (a copy of huge notes): nothing was changed
 damaged         a checksum or structure is wrong: move aside, rebuild from the vault
 dead            the connection was invalidated by an earlier fault: ``Database.reopen``
 timeout         interrupted because a deadline passed
@@ -34,6 +35,7 @@ _ADVICE = {
     "foreign_file": "it is no database of mindnetd: name another --db",
     "read_only": "it cannot be written: check the rights of the folder",
     "damaged": "it is damaged and will be rebuilt from the vault",
+    "memory": "resources.duckdb_memory_limit is too small for this",
     "dead": "it was closed after a fault and must be reopened",
     "timeout": "the time for this question is over",
     "statement": "a statement failed",
@@ -45,6 +47,8 @@ def code_of(error: BaseException) -> str:
     text = str(error).lower()
     if isinstance(error, duckdb.InterruptException):
         return "timeout"
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return "memory"
     for code, signs in _SIGNS:
         if any(sign in text for sign in signs):
             return code

@@ -7,7 +7,9 @@ readers go on during the copy and wait only for the swap.
 
 from __future__ import annotations
 
+import logging
 import os
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from mindnetd.store.db import Database
 from mindnetd.store.faults import store_error
 from mindnetd.store.sqltext import statements
 from mindnetd.store.write_vectors import TABLES, vector_tables
+
+_log = logging.getLogger(__name__)
 
 GROWTH = 1.5
 """A file that has grown past this many times its last compacted size is compacted."""
@@ -48,8 +52,13 @@ def _copy(cursor: duckdb.DuckDBPyConnection, to: Path) -> None:
     try:
         cursor.execute(f'COPY FROM DATABASE "{source}" TO copied')
         cursor.execute("CHECKPOINT copied")
+    except duckdb.Error:
+        with suppress(duckdb.Error):  # what failed is told, not what could not be tidied up after it
+            cursor.execute("ROLLBACK")
+        raise
     finally:
-        cursor.execute("DETACH copied")
+        with suppress(duckdb.Error):
+            cursor.execute("DETACH copied")
     with to.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -71,7 +80,13 @@ def compact_if_needed(db: Database) -> bool:
         db.checkpoint()  # what the log brings into the file is only seen then
     if not _too_big(db.size_bytes(), last):
         return False
-    compact(db)
+    try:
+        compact(db)
+    except StoreError as error:
+        if error.code != "memory":
+            raise
+        _log.warning("not compacted: the memory limit is too small for the largest notes", extra={"error": str(error)})
+        return False
     return True
 
 
