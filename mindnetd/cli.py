@@ -124,9 +124,11 @@ def _add_service(commands: _Commands[_Parser]) -> None:
 
 def _add_model(commands: _Commands[_Parser]) -> None:
     parser = _command(commands, "model", "fetch, show or check the weights", _model)
-    parser.add_argument("action", choices=("pull", "list", "verify"))
-    parser.add_argument("model", metavar="NAME", nargs="?", help="default: all-MiniLM-L6-v2")
+    parser.add_argument("action", choices=("pull", "list", "verify", "use"))
+    parser.add_argument("model", metavar="NAME", nargs="?", help="default: all-MiniLM-L6-v2; use: also a back end")
     parser.add_argument("--from", dest="source", metavar="DIR", help="pull: a folder that holds the weights")
+    parser.add_argument("--config", metavar="FILE", help="use: the configuration to write to")
+    parser.add_argument("--name", help="use: the instance (default: the only configured one)")
 
 
 def _add_config(commands: _Commands[_Parser]) -> None:
@@ -218,8 +220,13 @@ def _service(args: argparse.Namespace, env: Mapping[str, str]) -> int:
 
 
 def _model(args: argparse.Namespace, env: Mapping[str, str]) -> int:
-    from mindnetd.cli_model import run_model
+    from mindnetd.cli_model import run_model, use_model
 
+    if args.action == "use":
+        if args.model is None:
+            raise BadRequest("model use: give a model or one of auto, onnx, openvino, ollama")
+        file = find_config(env, file=args.config, name=args.name, vault=None)
+        return use_model(load_config(file, env, name=args.name), args.model, _say)
     return run_model(args.action, args.model, args.source, env, _say)
 
 

@@ -1,4 +1,4 @@
-"""``mindnetd model pull|list|verify``: the weights in the cache."""
+"""``mindnetd model pull|list|verify|use``: the weights in the cache, and which of them an instance takes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from mindnetd.config import Config
+from mindnetd.config_edit import set_value
+from mindnetd.errors import ConfigError
 from mindnetd.inference import models
+from mindnetd.inference.embedder import BACKENDS
 from mindnetd.places import places
 
 Say = Callable[[str], None]
@@ -47,6 +51,19 @@ def fetch_model(name: str, cache: Path, say: Say, *, source: str | None = None) 
 
         model = models.pull(name, cache, source=source, progress=line)
     say(f"model {name} is in {model.folder}")
+
+
+def use_model(config: Config, name: str, say: Say) -> int:
+    """Write a back end or a model into the instance's configuration; a running daemon takes it over by a reload."""
+    if config.file is None:
+        raise ConfigError("no configuration to write it into: `mindnetd init DIR` first, or --set embedding.model=NAME")
+    key = "backend" if name in BACKENDS else "model"
+    if key == "model" and config.embedding.backend != "ollama":
+        fetch_model(name, config.places.models, say)
+    set_value(config.file, "embedding", key, name)
+    say(f"{config.file}: embedding.{key} is {name}; vectors of another model are made anew while the words serve")
+    say(f"a running daemon takes it over by a reload: systemctl --user reload mindnetd@{config.name}")
+    return 0
 
 
 def _list(cache: Path, say: Say) -> int:

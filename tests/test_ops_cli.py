@@ -97,6 +97,17 @@ def test_model_list_works_with_nothing(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 
+def test_model_use(tmp_path: Path) -> None:
+    """A back end is written into the only configuration; without one, or without a name, it is said what is missing."""
+    assert run(tmp_path, "model", "use").returncode == 2
+    assert "no vault" in run(tmp_path, "model", "use", "onnx").stderr
+    vault = tmp_path / "notes"
+    vault.mkdir()
+    run(tmp_path, "init", str(vault))
+    assert "embedding.backend is onnx" in run(tmp_path, "model", "use", "onnx").stdout
+    assert "  backend: onnx " in run(tmp_path, "config", "show").stdout
+
+
 def test_interrupt_and_closed_pipe(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """Ctrl-C is 130, and a reader that has gone is no error."""
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindnetd.config import KEYS, VARIABLES, Config, differences, find_config, load_config, value_of
+from mindnetd.config_edit import set_value
 from mindnetd.config_init import fill_template, write_config
 from mindnetd.config_read import nearest, plain, whole
 from mindnetd.config_retrieval import load_retrieval, retrieval_settings
@@ -328,3 +329,35 @@ def test_shipped_retrieval_file_is_the_defaults(tmp_path: Path) -> None:
     values = load_retrieval(shared_file("config", "retrieval.yaml"), required=True, home=tmp_path)
     assert retrieval_settings(values, RetrievalSettings().exclude_flags) == RetrievalSettings()
     assert retrieval_settings({"retrieval.alpha": 0.6}, ("x",)) == RetrievalSettings(alpha=0.6, exclude_flags=("x",))
+
+
+# --- changing one value -----------------------------------------------------------------------------------------------
+
+EDITS = {
+    "missing": "# mine\nvault: /v  # here\n",
+    "block": "vault: /v\nembedding:   # the model\n  threads: 2\nhash: {compare: full}\n",
+    "there": "vault: /v\nembedding:\n  threads: 2\n  backend: onnx  # measured\n",
+    "flow": "vault: /v\nembedding: {threads: 2}\n",
+    "empty flow": "vault: /v\nembedding: {}\n",
+    "empty": "vault: /v\nembedding:\nhash: {compare: full}\n",
+    "null": "vault: /v\nembedding: null\nhash: {compare: full}\n",
+    "last": "vault: /v\nembedding:",
+    "json": '{"vault": "/v",\n\t"embedding": {"threads": 2}}\n',
+    "json without": '{"vault": "/v"}\n',
+}
+
+
+@pytest.mark.parametrize("form", EDITS)
+def test_one_value_is_changed(tmp_path: Path, env: dict[str, str], form: str) -> None:
+    """Whatever the form of the file: the value is set, every other value and every comment stays."""
+    file = write(tmp_path, EDITS[form])
+    before = load_config(file, env)
+    set_value(file, "embedding", "backend", "openvino")
+    after = load_config(file, env)
+    assert after.embedding.backend == "openvino"
+    assert differences(before, after) == ("embedding.backend",)
+    comments = re.findall(r"#.*", EDITS[form])
+    assert re.findall(r"#.*", file.read_text()) == comments
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.yaml"]
+    if "json" in form:
+        json.loads(file.read_text())
