@@ -120,7 +120,8 @@ class VaultObserver(BaseObserver):
 
     def __init__(self, root: str, wanted: Callable[[bytes], bool], alarm: Alarm) -> None:
         """`wanted(relative path)` says which folders below `root` to watch. OSError: no inotify instance left."""
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.observers\.inotify")
+        # Raised in ordinary moves, each with the whole table of paths in it.
+        warnings.filterwarnings("ignore", message="Callback with id '", category=RuntimeWarning)
         InotifyMoveEventGrouper.delay = MOVE_PAIRING_S
         self._alarm = alarm
         self._log_ears = _Ears(alarm)

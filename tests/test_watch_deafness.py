@@ -294,6 +294,22 @@ def test_1_6_ours_forgets_the_notes_and_believes_no_ghost(vault: Path, follower:
     assert follower.versions("folder/note.md") == ["text", None]
 
 
+def test_1_14_ours_keeps_quiet_about_ordinary_moves(
+    recwarn: pytest.WarningsRecorder, vault: Path, follower: Follower, until: Until, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A folder moved out and in again makes watchdog warn with its whole table of paths: not a word of it is heard."""
+    (vault / "stay.md").write_text("s")
+    (vault / "folder").rename(vault / "other")
+    until(lambda: "other/note.md" in follower.notes and "stay.md" in follower.notes, 10, "the new name")
+    (vault / "other").rename(vault.parent / "trash/folder")
+    until(lambda: follower.notes == {"stay.md": "s"}, 10, "the deletion")
+    (vault.parent / "trash/folder").rename(vault / "folder")
+    until(lambda: follower.notes == {"stay.md": "s", "folder/note.md": "text"}, 10, "the return")
+    assert follower.watcher.status().restarts == 0
+    assert "broken" not in follower.doubts and "warning" not in follower.doubts
+    assert not recwarn.list and "watchdog" not in caplog.text
+
+
 def test_1_10_plain_never_sees_a_new_vault(vault: Path, plain: PlainWatchdog, until: Until) -> None:
     """Another vault put in the place of a renamed one: not seen, while the old one's events come under its path."""
     vault.rename(vault.parent / "old")
