@@ -76,7 +76,7 @@ class Browser:
         """
         notes = self.snapshot().notes
         found = self.refs.matches(ref, notes, view.shows)
-        if not found:
+        if not found and view.canvases:
             canvas = self._canvas(ref)
             if canvas is not None:
                 return canvas
@@ -219,7 +219,7 @@ class Browser:
 def owner_shown(key: int, path: str, snapshot: HotSnapshot, view: View) -> bool:
     """May the note or canvas ``key`` be named? A note that the snapshot does not know yet may not."""
     meta = snapshot.note(key)
-    return view.shows(meta) if meta is not None else path.lower().endswith(CANVAS)
+    return view.shows(meta) if meta is not None else view.canvases and path.lower().endswith(CANVAS)
 
 
 def paged(name: str, items: Sequence[Any], limit: int, cursor: str | None) -> Json:

@@ -119,6 +119,8 @@ def hidden_ids(notes: Notes, view: View) -> list[str]:
 
 
 def _shown(one: StoredEdge, ends: dict[str, NoteMeta], view: View) -> bool:
+    if one.edge.src_kind == "file" and not view.canvases:
+        return False
     metas = (ends.get(one.edge.src_id), ends.get(one.edge.dst_id))
     # the stored visibility covers an end that the snapshot does not know yet
     return one.visibility in view.levels and all(meta is None or view.shows(meta) for meta in metas)

@@ -22,6 +22,11 @@ class View:
         """True when this note may be seen, counted or hinted at."""
         return self.allows(meta.visibility, meta.flags)
 
+    @property
+    def canvases(self) -> bool:
+        """May canvases be seen? They cannot say a visibility, so they have the safe default: internal."""
+        return "internal" in self.levels
+
     def allows(self, visibility: str, flags: Sequence[str]) -> bool:
         """The same for a visibility and flags without their note."""
         return visibility in self.levels and not (self.hiding and self.hiding.intersection(flags))

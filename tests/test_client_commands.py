@@ -77,6 +77,26 @@ def test_json_is_the_body_as_it_is(mindnet: Mindnet, served: Served) -> None:
     assert mindnet("note", "pump", "--json").out == body + "\n" == mindnet("--json", "note", "pump").out
 
 
+def test_client_and_socket_give_one_ranking(mindnet: Mindnet, served: Served) -> None:
+    """Demand 17: the same question by either door has the same results in the same order with the same scores."""
+    for text in ("valve", "pump feeds", "Valve timing", "same"):
+        mine = json.loads(mindnet("query", text, "--json").out)["results"]
+        assert mine == served.query(text)["results"]
+
+
+def test_an_exact_title_is_first(mindnet: Mindnet) -> None:
+    """Demand 17: asking for a note by its name puts it first, also without vectors."""
+    for words in (["the valve"], ["Valve timing"], ["valve-timing"], ["Valve timing", "--no-dense"]):
+        reply = json.loads(mindnet("query", *words, "--json").out)
+        assert reply["results"][0]["note"]["path"] == "30_projects/valve.md"
+
+
+def test_an_empty_log_says_no(mindnet: Mindnet) -> None:
+    """Nothing is logged by default: exit 1, and an empty list with --json."""
+    assert mindnet("log").code == 1
+    assert json.loads(mindnet("log", "--json").out)["query_log"] == []
+
+
 def test_note_shows_links_and_problems(mindnet: Mindnet) -> None:
     """Metadata, links with where they go, backlinks; the chunks on request."""
     out = mindnet("note", "the valve", "--chunks").out

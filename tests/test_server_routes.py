@@ -229,6 +229,35 @@ def test_a_canvas_shows_its_links(served: Served) -> None:
     assert "board.canvas" not in [note["path"] for note in served.get("/notes?limit=500")["notes"]]
 
 
+def test_a_canvas_is_internal(served: Served) -> None:
+    """It cannot say a visibility: with public alone it is in nothing."""
+    assert served.call("GET", "/notes/board?visibility=public").status == 404
+    served.world.write("open.md", "[[pump]]\n", visibility="public")
+    served.world.write("board2.canvas", json.dumps(CANVAS).replace("30_projects/valve.md", "open.md").encode())
+    served.world.index()
+    assert edges(served.get("/neighbors/open?visibility=public")) == set()
+    assert served.get("/notes/open?visibility=public")["backlinks"] == []
+    assert ("board2.canvas", "references", "open") in edges(served.get("/neighbors/open"))
+    for name in ("open.md", "board2.canvas"):
+        (served.world.vault / name).unlink()
+    served.world.index()
+
+
+def test_the_query_log_is_kept_on_request(tmp_path: Path) -> None:
+    """With ``privacy.query_log`` on, questions are listed newest first; by default none is kept."""
+    for setting, kept in (("off", []), ("on", ["second", "first"])):
+        folder = tmp_path / setting
+        folder.mkdir()
+        world = World(folder, **{"privacy.query_log": setting})
+        running = serve_world(world, folder / "s.sock")
+        for text in ("first", "second"):
+            running.query(text)
+            world.index()
+        assert [entry["query"] for entry in running.get("/query-log")["query_log"]] == kept
+        running.stop()
+        world.close()
+
+
 # ------------------------------------------------------------------------------------------------------------- lists
 
 
