@@ -93,7 +93,8 @@ class ParsedNote:
     """Everything that the bytes of one note say, whatever else is in the vault.
 
     ``hidden`` are body spans that are kept in the text but out of the words and the vectors (comments, drawing data,
-    Kanban settings, encoded blobs). ``frontmatter`` holds strings, None, lists and mappings: scalars as the user wrote them.
+    Kanban settings, encoded blobs). ``frontmatter`` holds strings, None, lists and mappings: scalars as the user wrote
+    them.
     """
 
     path: str
@@ -146,7 +147,8 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The unit that is embedded: ``text`` is exactly what the model sees (heading path included), ``text_hash`` its SHA-256 hex."""
+    """The unit that is embedded: ``text`` is exactly what the model sees (heading path included), ``text_hash`` its
+    SHA-256 hex."""
 
     idx: int
     start: int
@@ -160,7 +162,8 @@ class Passage:
 class Chunk:
     """A piece of the body. The ``text`` of all chunks of a note, joined in order, is its body.
 
-    ``window`` is ``overlap_left + text + overlap_right``. ``words`` is the text for the lexical index: hidden spans left out.
+    ``window`` is ``overlap_left + text + overlap_right``. ``words`` is the text for the lexical index: hidden spans
+    left out.
     """
 
     idx: int
@@ -224,7 +227,8 @@ class FileStat:
 
 
 FileKind = Literal["note", "canvas", "file", "ignored", "conflict"]
-"""note: indexed; canvas: read for its links; file: an attachment; ignored: excluded but a link target; conflict: reported only."""
+"""note: indexed; canvas: read for its links; file: an attachment; ignored: excluded but a link target; conflict:
+reported only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +274,7 @@ class NoteMeta:
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """A document of the lexical index, field by field: ``field -> {term: count}``; fields as in ``core.analyze.FIELDS``."""
+    """A document of the lexical index: ``field -> {term: count}``; fields as in ``core.analyze.FIELDS``."""
 
     counts: Mapping[str, Mapping[str, int]]
     lengths: Mapping[str, int] = field(default_factory=dict)
