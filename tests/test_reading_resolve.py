@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import resolve
 
+from mindnetd.core.records import Link
 from mindnetd.core.resolve import NameIndex, file_keys, name_keys
+from mindnetd.linkbook import LinkBook, waiting_keys
 
 
 @pytest.mark.parametrize(
@@ -131,3 +133,22 @@ def test_only_shared_keys_change_an_answer(
     after = names.resolve(target, source)
     if not set(name_keys(target)) & set(file_keys(changed)):
         assert before == after
+
+
+@given(STEPS, st.lists(st.tuples(FILE, st.lists(TARGET, max_size=3)), max_size=4))
+def test_waiting_links_are_all_that_must_be_asked_again(
+    steps: list[tuple[bool, str]], sources: list[tuple[str, list[str]]]
+) -> None:
+    """Asking again only the sources that a change touches leaves every answer as a full recompute gives it."""
+    book = LinkBook()
+    links = [(path, [Link("wikilink", target, target) for target in wanted]) for path, wanted in sources]
+    for key, (_, wanted) in enumerate(links):
+        book.set_links(key, waiting_keys(wanted))
+    answers = {key: book.resolve(wanted, path) for key, (path, wanted) in enumerate(links)}
+    for add, changed in steps:
+        touched = book.add_file(changed) if add else book.remove_file(changed)
+        answers |= {key: book.resolve(links[key][1], links[key][0]) for key in touched}
+    anew = LinkBook()
+    for path in book.names.paths():
+        anew.add_file(path)
+    assert answers == {key: anew.resolve(wanted, path) for key, (path, wanted) in enumerate(links)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
@@ -23,7 +23,7 @@ class DeriveOptions:
     """What of the configuration decides what a note becomes. A change of any of it re-does every note."""
 
     prefix: str = "mindnet"
-    read: ReadOptions = ReadOptions()
+    read: ReadOptions = field(default_factory=ReadOptions)
     hash_mode: HashMode = "body"
     default_profile: str = "medium"
     overlap: float | None = None
