@@ -52,7 +52,8 @@ def bare_embedding_ms(texts: list[str]) -> float:
     """The median time of embedding a question alone, in this process with the same model."""
     import os
 
-    from mindnetd.inference.embedder import EmbedderOptions, open_embedder
+    from mindnetd.inference.backends import open_embedder
+    from mindnetd.inference.embedder import EmbedderOptions
     from mindnetd.places import places
 
     embedder = open_embedder(EmbedderOptions(cache_dir=places(os.environ).models))

@@ -24,7 +24,8 @@ from benchmarks.corpus import Cache, index_of, notes_of
 from mindnetd.core.query import QuerySpec
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.deadline import Deadline
-from mindnetd.inference.embedder import EmbedderOptions, open_embedder
+from mindnetd.inference.backends import open_embedder
+from mindnetd.inference.embedder import EmbedderOptions
 from mindnetd.search import Searcher
 
 SETS = ("cranfield", "musique100", "hotpot100", "xquad_de")

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from mindnetd.backlog import EmbedQueue, EmbedThread, Vectors
 from mindnetd.errors import ModelError
-from mindnetd.inference.embedder import Embedder, EmbedderOptions, open_embedder
+from mindnetd.inference.backends import open_embedder
+from mindnetd.inference.embedder import Embedder, EmbedderOptions
 from mindnetd.metrics import Metrics
 from mindnetd.telemetry import event
 

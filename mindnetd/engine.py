@@ -27,7 +27,8 @@ from mindnetd.errors import NotFound, StoreError
 from mindnetd.events import EventBus
 from mindnetd.index import Indexer, IndexParts
 from mindnetd.inference import memory
-from mindnetd.inference.embedder import EmbedderOptions, choose_backend
+from mindnetd.inference.backends import choose_backend
+from mindnetd.inference.embedder import EmbedderOptions
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.known import load_hot_index
 from mindnetd.lanes.hot import HotDelta, HotIndex

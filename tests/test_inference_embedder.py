@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindnetd.errors import ModelError
+from mindnetd.inference.backends import choose_backend, open_embedder
 from mindnetd.inference.batching import lower_priority, pad, plan_batches, run_batches, unit_rows
-from mindnetd.inference.embedder import EmbedderOptions, EmbeddingStoppedError, choose_backend, open_embedder
+from mindnetd.inference.embedder import EmbedderOptions, EmbeddingStoppedError
 from mindnetd.inference.encoder import EncoderEmbedder
 from mindnetd.inference.onnx_backend import OnnxRunner, refuse_dynamic
 

@@ -21,7 +21,8 @@ from tiny_model import http_server, reference, send, write_model
 
 from mindnetd.errors import ModelError
 from mindnetd.inference import bert_onnx, models, sources
-from mindnetd.inference.embedder import EmbedderOptions, open_embedder
+from mindnetd.inference.backends import open_embedder
+from mindnetd.inference.embedder import EmbedderOptions
 from mindnetd.inference.models import DEFAULT, KNOWN
 
 TINY = "somebody/tiny-bert"

@@ -171,8 +171,12 @@ def _embeddings(g: _Graph, shape: BertShape, sizes: str) -> str:
     return g.norm(g.op("Add", words, g.op("Add", positions, kind)), "embeddings.LayerNorm", shape.eps)
 
 
-def _attention(g: _Graph, shape: BertShape, layer: str, x: str, split: str, bias: str) -> str:
-    """Multi-head self-attention on (rows, hidden), before its output projection's residual."""
+def _attention(g: _Graph, shape: BertShape, layer: str, x: str, inputs: tuple[str, str]) -> str:
+    """Multi-head self-attention on (rows, hidden), before its output projection's residual.
+
+    `inputs` are the same for every layer: the shape that splits the heads, and the bias that hides the padding.
+    """
+    split, bias = inputs
     size = shape.hidden // shape.heads
 
     def heads(name: str, perm: list[int], scale: bool = False) -> str:
@@ -215,7 +219,7 @@ def _encoder(shape: BertShape, weights: _Weights) -> _Graph:
     x = g.op("Reshape", _embeddings(g, shape, sizes), g.ints(-1, shape.hidden))
     for number in range(shape.layers):
         layer = f"encoder.layer.{number}"
-        attended = g.op("Add", _attention(g, shape, layer, x, split, bias), x)
+        attended = g.op("Add", _attention(g, shape, layer, x, (split, bias)), x)
         x = g.norm(attended, f"{layer}.attention.output.LayerNorm", shape.eps)
         inner = _activation(g, shape.activation, g.linear(x, f"{layer}.intermediate.dense"))
         x = g.norm(g.op("Add", g.linear(inner, f"{layer}.output.dense"), x), f"{layer}.output.LayerNorm", shape.eps)

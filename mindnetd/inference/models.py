@@ -115,7 +115,7 @@ def pull(
         if not places:
             raise ModelError(f"the model {name} is not in {cache_dir}, and fetching is forbidden", code="model_missing")
         with _workspace(cache_dir) as folder:
-            origin = _fetch(name, places, folder, report, hub, rebuild=cache_dir / key)
+            origin = _fetch(name, places, folder, report, hub=hub, rebuild=cache_dir / key)
             _finish(name, folder, origin, report)
             _swap(folder, cache_dir / key)
     return open_model(name, cache_dir)
@@ -174,7 +174,7 @@ def cache_key(name: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', path.name).strip('.-') or 'model'}@{_sha(str(path).encode())[:8]}"
 
 
-def _fetch(name: str, places: list[str | Path], into: Path, report: Progress, hub: str, rebuild: Path) -> str:
+def _fetch(name: str, places: list[str | Path], into: Path, report: Progress, *, hub: str, rebuild: Path) -> str:
     """Fill `into` from the first place that has the model; return that place's name."""
     known = KNOWN.get(name)
     errors = []
