@@ -31,9 +31,7 @@ nightly: $(VENV)/.dev
 	@$(BIN)/python -m pytest -q -m nightly --timeout=7200 $(ARGS)
 
 lint: $(VENV)/.dev
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@failed=0; $(BIN)/ruff check . || failed=1; $(BIN)/ruff format --check . || failed=1; $(BIN)/mypy || failed=1; exit $$failed
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .

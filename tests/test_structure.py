@@ -157,6 +157,24 @@ def test_dependencies_and_imports_agree() -> None:
     assert used - required - optional - COMES_WITH == set(), "imported but not required"
 
 
+def test_what_the_tests_import_is_required() -> None:
+    """A new environment with the extras of `make test` has everything that tests and measurements import."""
+    project = _project()["project"]
+    assert isinstance(project, dict)
+    given = _import_names(
+        [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
+    )
+    here = {p.stem for folder in ("tests", "benchmarks") for p in (REPO / folder).glob("*.py")}
+    used = {
+        name
+        for folder in ("tests", "benchmarks")
+        for m in modules(REPO / folder)
+        for name, _ in external(m)
+        if name not in here and name not in sys.stdlib_module_names
+    }
+    assert used - given - COMES_WITH - {"benchmarks", "torch", "transformers"} == set()
+
+
 def test_packages_are_listed() -> None:
     """Every folder with source is in the list of packages, or it would be missing from the wheel."""
     setuptools = _project()["tool"]["setuptools"]  # type: ignore[index]
