@@ -22,6 +22,7 @@ from mindnetd.store.read_hot import load_hot
 from mindnetd.store.records import Batch
 from mindnetd.store.schema import SCHEMA_VERSION
 from mindnetd.store.sqltext import migrations, statements
+from mindnetd.store.upkeep import compact
 from mindnetd.store.write import commit
 
 
@@ -64,9 +65,9 @@ def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     assert db.path.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"hello world\n" * 1000, b"SQLite format 3\0" + b"x" * 5000])
+@pytest.mark.parametrize("content", [b"x", b"\0" * 5000, b"hello world\n" * 1000, b"SQLite format 3\0" + b"x" * 5000])
 def test_a_foreign_file_is_refused(tmp_path: Path, content: bytes) -> None:
-    """Empty, text or another database: it stays as it is."""
+    """Text or another database: it stays as it is."""
     path = tmp_path / "v.duckdb"
     path.write_bytes(content)
     assert code_when_opened(tmp_path) == "foreign_file"
@@ -122,14 +123,46 @@ def test_damage_in_the_data_is_never_read_as_data(tmp_path: Path) -> None:
             again.close()
 
 
-def test_a_damaged_log_is_noticed(tmp_path: Path) -> None:
-    """A flipped byte in the write-ahead log: refused, or the commit is seen to be missing."""
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.99])
+def test_a_cut_file_is_noticed(tmp_path: Path, share: float) -> None:
+    """Whatever is left of it; an empty file too."""
+    db = filled(tmp_path)
+    db.close()
+    os.truncate(db.path, int(db.path.stat().st_size * share))
+    with pytest.raises(StoreError) as info:
+        again = open_store(tmp_path)
+        try:
+            load_hot(again, FINGERPRINT, DIM)
+            read_everything(again)
+        finally:
+            again.close()
+    assert info.value.code == "damaged"
+    move_aside(db.path)
+    open_store(tmp_path).close()
+
+
+def read_everything(db: Database) -> None:
+    """Each value of each table."""
+    with db.reader() as reader:
+        for (table,) in reader.rows("SELECT table_name FROM duckdb_tables()"):
+            reader.rows(f"SELECT count(columns(*)), sum(length(columns(*)::VARCHAR)) FROM {table}")
+
+
+@pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_a_damaged_log_is_noticed(tmp_path: Path, place: float) -> None:
+    """A flipped byte in the write-ahead log: refused, or the commits after it are seen to be missing."""
     dead = abandoned(tmp_path)
     log = wal_of(dead / "v.duckdb")
     data = bytearray(log.read_bytes())
-    data[len(data) // 2] ^= 0xFF
+    data[int(len(data) * place)] ^= 0xFF
     log.write_bytes(data)
-    assert code_when_opened(dead) == "damaged"
+    try:
+        db = open_store(dead)
+    except StoreError as error:
+        assert error.code == "damaged"
+    else:
+        assert db.doubt
+        db.close()
 
 
 def test_a_missing_log_raises_doubt(tmp_path: Path) -> None:
@@ -351,6 +384,33 @@ def test_a_reader_can_be_interrupted(tmp_path: Path) -> None:
     with db.reader() as reader:
         assert reader.revision() == 3
     db.close()
+
+
+def test_a_long_reader_delays_no_swap_and_is_interrupted_by_an_end(tmp_path: Path) -> None:
+    """A compaction gives up rather than keep everybody waiting; closing interrupts the statement."""
+    db = filled(tmp_path)
+    started, codes = threading.Event(), []
+
+    def ask() -> None:
+        try:
+            with db.reader() as reader:
+                started.set()
+                reader.rows("SELECT count(*) FROM range(1000000) a, range(1000000) b")
+        except StoreError as error:
+            codes.append(error.code)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    started.wait(10)
+    with pytest.raises(StoreError) as info:
+        compact(db)
+    assert info.value.code == "busy"
+    with db.reader() as reader:
+        assert reader.revision() == 3
+    assert commit(db, Batch()) == 4
+    db.close()
+    thread.join()
+    assert codes == ["timeout"]
 
 
 def test_a_closed_database_says_so(tmp_path: Path) -> None:

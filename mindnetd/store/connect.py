@@ -67,8 +67,12 @@ def connect(path: Path, options: StoreOptions) -> duckdb.DuckDBPyConnection:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """A file that is no DuckDB database is somebody else's, or was cut to nothing: never touch it."""
-    if path.exists():
-        with path.open("rb") as file:
-            if file.read(12)[8:] != b"DUCK":
-                raise StoreError(f"{path}: no DuckDB database: name another --db, or move it away", code="foreign_file")
+    """A file that is no DuckDB database is somebody else's: never touch it. An empty one is nobody's loss."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        head = file.read(12)
+    if not head:
+        raise StoreError(f"{path}: it is empty and will be rebuilt from the vault", code="damaged")
+    if head[8:] != b"DUCK":
+        raise StoreError(f"{path}: no DuckDB database: name another --db, or move it away", code="foreign_file")

@@ -71,7 +71,7 @@ class Database:
         self.options = options
         self.doubt = False
         self._gate = threading.Condition()
-        self._readers = 0
+        self._active: list[duckdb.DuckDBPyConnection] = []
         self._shut = True
         self._write_lock = threading.RLock()
         self._idle_cursors: list[duckdb.DuckDBPyConnection] = []
@@ -124,12 +124,19 @@ class Database:
             with self.unrevised() as con:  # a crash before the vault was compared must not forget it
                 con.execute("INSERT INTO meta VALUES ('doubt', '1')")
 
-    def _close_connections(self) -> None:
+    def _close_connections(self, patience_s: float, interrupt: bool) -> None:
+        """Wait for the readers, then interrupt them or give up (StoreError ``busy``); close everything."""
         with self._gate:
             self._shut = True
-            if not self._gate.wait_for(lambda: self._readers == 0, timeout=30):
+            drained = self._gate.wait_for(lambda: not self._active, timeout=patience_s)
+            if not drained and interrupt:
+                for cursor in self._active:
+                    cursor.interrupt()
+                drained = self._gate.wait_for(lambda: not self._active, timeout=patience_s)
+            if not drained:
                 self._shut = False
-                raise StoreError(f"{self.path}: readers did not finish within 30 s", code="busy")
+                self._gate.notify_all()
+                raise StoreError(f"{self.path}: it is being read for so long that it cannot be closed", code="busy")
             for cursor in self._idle_cursors:
                 cursor.close()
             self._idle_cursors.clear()
@@ -145,20 +152,23 @@ class Database:
                 except duckdb.Error:
                     pass  # the log keeps what the file lacks: the next start replays it
                 finally:
-                    self._close_connections()
+                    self._close_connections(5, interrupt=True)
                     self._lock.release()
 
     def reopen(self) -> None:
         """Close every connection, open the file anew: the way out of a full disk. Raises StoreError as opening does."""
         with self._write_lock:
-            self._close_connections()
+            self._close_connections(5, interrupt=True)
             self._open()
 
     @contextmanager
     def swapped(self) -> Iterator[None]:
-        """Close all connections, let the body replace the file, open it again. Readers wait meanwhile."""
+        """Close all connections, let the body replace the file, open it again; readers wait meanwhile.
+
+        Raises StoreError ``busy`` where a reader does not finish within a second.
+        """
         with self._write_lock:
-            self._close_connections()
+            self._close_connections(1, interrupt=False)
             try:
                 yield
             finally:
@@ -195,7 +205,7 @@ class Database:
             if not self._lock.held or not self._gate.wait_for(lambda: not self._shut, timeout=5):
                 raise StoreError(f"{self.path}: closed", code="dead")
             cursor = self._idle_cursors.pop() if self._idle_cursors else self._con.cursor()
-            self._readers += 1
+            self._active.append(cursor)
             return cursor
 
     def _give_cursor(self, cursor: duckdb.DuckDBPyConnection, sound: bool) -> None:
@@ -204,11 +214,11 @@ class Database:
         except duckdb.Error:
             sound = False
         with self._gate:
+            self._active.remove(cursor)
             if sound:
                 self._idle_cursors.append(cursor)
             else:
                 cursor.close()
-            self._readers -= 1
             self._gate.notify_all()
 
     # ------------------------------------------------------------------------------------------------- writing

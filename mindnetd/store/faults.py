@@ -7,6 +7,7 @@ read_only       folder or file cannot be written
 disk_full       no space left; the connection is dead, ``Database.reopen`` later
 memory          the memory limit was too small for a statement (a copy of huge notes): nothing was changed
 damaged         a checksum or structure is wrong: move aside, rebuild from the vault
+io              the file could not be read or written for another reason: try again, or reopen
 dead            the connection was invalidated by an earlier fault: ``Database.reopen``
 timeout         interrupted because a deadline passed
 statement       a statement of ours failed: a mistake in the program
@@ -26,7 +27,7 @@ _SIGNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("newer_version", ("with version number", "newer duckdb", "storage version")),
     ("foreign_file", ("not a valid duckdb database",)),
     ("read_only", ("permission denied", "read-only file system", "operation not permitted")),
-    ("damaged", ("corrupt", "checksum", "failed to load metadata", "serialization", "could not read enough", "wal")),
+    ("damaged", ("corrupt", "checksum", "failed to load metadata", "could not read enough", "replaying wal")),
 )
 _ADVICE = {
     "disk_full": "the disk is full: free some space",
@@ -36,6 +37,7 @@ _ADVICE = {
     "read_only": "it cannot be written: check the rights of the folder",
     "damaged": "it is damaged and will be rebuilt from the vault",
     "memory": "resources.duckdb_memory_limit is too small for this",
+    "io": "it could not be read or written",
     "dead": "it was closed after a fault and must be reopened",
     "timeout": "the time for this question is over",
     "statement": "a statement failed",
@@ -44,20 +46,20 @@ _ADVICE = {
 
 def code_of(error: BaseException) -> str:
     """The code (see above) that an exception of DuckDB or of the file system stands for."""
-    text = str(error).lower()
     if isinstance(error, duckdb.InterruptException):
         return "timeout"
     if isinstance(error, duckdb.OutOfMemoryException):
         return "memory"
+    text = str(error).lower()
     for code, signs in _SIGNS:
         if any(sign in text for sign in signs):
             return code
-    if "invalidated" in text or "connection already closed" in text or "connection error" in text:
-        return "dead"
-    if isinstance(error, duckdb.FatalException | duckdb.SerializationException | duckdb.IOException):
+    if isinstance(error, duckdb.SerializationException):
         return "damaged"
-    if isinstance(error, OSError):
-        return "read_only"
+    if isinstance(error, duckdb.FatalException | duckdb.InternalException | duckdb.ConnectionException):
+        return "dead"
+    if isinstance(error, duckdb.IOException | OSError):
+        return "io"
     return "statement"
 
 

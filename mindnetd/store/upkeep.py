@@ -83,9 +83,9 @@ def compact_if_needed(db: Database) -> bool:
     try:
         compact(db)
     except StoreError as error:
-        if error.code != "memory":
+        if error.code not in {"memory", "busy"}:
             raise
-        _log.warning("not compacted: the memory limit is too small for the largest notes", extra={"error": str(error)})
+        _log.warning("not compacted this time", extra={"error": error.message})
         return False
     return True
 
