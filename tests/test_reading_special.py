@@ -100,6 +100,13 @@ def test_what_stays_words(text: str) -> None:
     assert note(text).hidden == ()
 
 
+@pytest.mark.parametrize("before", [65_000, 65_400, 65_535, 131_000])
+def test_blobs_are_found_wherever_they_stand(before: int) -> None:
+    """A blob that lies across two looks at a long note is hidden as a whole."""
+    read = note("x" + " y" * (before // 2) + " " + "A" * 256 + " end")
+    assert [end - start for start, end in read.hidden] == [256]
+
+
 def test_canvas() -> None:
     """File cards with their subpath and addresses of link cards; text cards and groups make no links."""
     board = {
