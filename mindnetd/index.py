@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mindnetd.backlog import Awaited, EmbedQueue, Vectors
 from mindnetd.core.derive import DeriveOptions, Draft, derive, utc_text
-from mindnetd.core.records import Diagnostic, NoteMeta, VaultFile
+from mindnetd.core.records import Diagnostic, FileKind, NoteMeta, VaultFile
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.events import Event, EventBus
 from mindnetd.inference.embedder import Embedder
@@ -31,7 +31,7 @@ from mindnetd.store import read, write
 from mindnetd.store.db import Database
 from mindnetd.store.records import Batch, CanvasRows, NoteRows, PathDiagnostics, RelinkRows
 from mindnetd.store.records import Vectors as VectorRows
-from mindnetd.vaultio import Gone, ReadOutcome, RootId, Unreadable, Unstable, read_stable
+from mindnetd.vaultio import Gone, ReadOutcome, RootId, Unreadable, Unstable, look, read_stable, root_is_empty
 
 MAX_NOTE_BYTES = 256 * 1024 * 1024
 
@@ -100,6 +100,7 @@ class Indexer:
         plan = _Plan(run, force)
         for path in paths:
             self._read(path, plan)
+        self._hold_back(plan)
         self._name(plan)
         notes = tuple(self._rows.note(draft, file.stat.mtime_ns, run, force) for draft, file in plan.drafts)
         canvases = tuple(self._rows.canvas(path, raw, run) for path, raw, _ in plan.canvases)
@@ -141,6 +142,9 @@ class Indexer:
             plan.gone.append(path)
             return
         plan.run.seen += 1
+        if kind not in ("note", "canvas"):
+            self._look_at(path, kind, plan)
+            return
         outcome = read_stable(self._parts.vault, path, max_bytes=MAX_NOTE_BYTES, root_id=self._parts.root_id())
         if isinstance(outcome, Gone):
             plan.gone.append(path)
@@ -150,10 +154,16 @@ class Indexer:
             self._unreadable(path, outcome, plan)
         elif kind == "note":
             self._read_note(path, outcome, plan)
-        elif kind == "canvas":
-            self._read_canvas(path, outcome, plan)
         else:
-            self._plain_file(VaultFile(path, kind, outcome.stat), plan)
+            self._read_canvas(path, outcome, plan)
+
+    def _look_at(self, path: str, kind: FileKind, plan: _Plan) -> None:
+        """A file whose bytes do not matter: is it there?"""
+        seen = look(self._parts.vault, path, root_id=self._parts.root_id())
+        if seen.stat is not None:
+            self._plain_file(VaultFile(path, kind, seen.stat), plan)
+        elif seen.error is None:
+            plan.gone.append(path)
 
     def _read_note(self, path: str, outcome: ReadOutcome, plan: _Plan) -> None:
         known, file = self.known.notes.get(path), VaultFile(path, "note", outcome.stat)
@@ -188,6 +198,18 @@ class Indexer:
         if why.code != "vault":
             message = f"{why.message}; what was indexed before is still served"
             plan.troubles.append(PathDiagnostics(path, (Diagnostic("unreadable", message),)))
+
+    def _hold_back(self, plan: _Plan) -> None:
+        """A root that is empty now is a vault that is not there, whatever single paths seem to say (the scan tells)."""
+        if plan.gone and len(self.known.files) > 1 and self._root_lost():
+            plan.run.error(f"vault {self._parts.vault}: empty now; nothing is deleted")
+            plan.gone.clear()
+
+    def _root_lost(self) -> bool:
+        try:
+            return root_is_empty(self._parts.vault)
+        except OSError:
+            return True
 
     # -------------------------------------------------------------------------------------------------------- 3: names
 

@@ -28,9 +28,9 @@ from mindnetd.vaultio import RootId, look
 
 log = logging.getLogger(__name__)
 
-SLICE_S = 0.2
+SLICE_S = 0.25
 """What a slice of bulk work should take: the most that a save waits for it."""
-LEAST_AT_ONCE = 24
+LEAST_AT_ONCE = 64
 MOST_AT_ONCE = 256
 BURST = 48
 """This many dirty paths are a burst: they are committed a few times a second instead of one by one."""
@@ -327,6 +327,8 @@ class Writer(threading.Thread):
     def _slice_of(self, bulk: Bulk) -> None:
         """Do as much of it as fits `SLICE_S`."""
         part = [bulk.items.popleft() for _ in range(min(self._slice, len(bulk.items)))]
+        if bulk.work is None:
+            part = [path for path in part if not self._being_written(path)]
         if part:
             started = time.perf_counter()
             try:
@@ -343,6 +345,13 @@ class Writer(threading.Thread):
                 self._parts.jobs.progress(bulk.job, bulk.total - len(bulk.items), bulk.total)
         if not bulk.items:
             self._bulk_done(bulk)
+
+    def _being_written(self, path: str) -> bool:
+        """Whether somebody is in the middle of writing it: then it settles, and is read at its end."""
+        seen = look(self._parts.vault, path, root_id=self._parts.root_id())
+        if seen.open_for_write:
+            self._settler.mark(path, "scan", time.monotonic(), seen.stat)
+        return bool(seen.open_for_write)
 
     def _bulk_done(self, bulk: Bulk) -> None:
         self._bulks.popleft()
