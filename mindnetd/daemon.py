@@ -105,7 +105,8 @@ class Daemon:
             ),
             on_jump=lambda: self.writer.doubt("resume"),
         )
-        self.desk = Desk(self.engine, self.writer, self.jobs, self.searcher, self.watcher.status, self.schedule.jobs)
+        parts = (self.engine, self.writer, self.jobs, self.searcher)
+        self.desk = Desk(*parts, watcher=self.watcher.status, schedule=self.schedule.jobs)
         self.engine.metrics.follow(queue_depth=self.writer.queued, revision=lambda: self.engine.hot.snapshot().revision)
 
     def _tick(self) -> None:

@@ -41,6 +41,7 @@ class Desk:
         writer: Writer,
         jobs: JobBook,
         searcher: Searcher,
+        *,
         watcher: Callable[[], WatcherStatus],
         schedule: Callable[[], list[dict[str, Any]]],
     ) -> None:

@@ -44,7 +44,7 @@ class World:
         jobs = JobBook(time.time)
         self.writer = make_writer(self.engine, jobs)
         searcher = Searcher(self.engine.hot, StoreTexts(self.engine.db), lambda: None)
-        self.desk = Desk(self.engine, self.writer, jobs, searcher, _no_watcher, list)
+        self.desk = Desk(self.engine, self.writer, jobs, searcher, watcher=_no_watcher, schedule=list)
 
     def write(self, path: str, text: str | bytes = "", **frontmatter: Any) -> str:
         """Write a vault file; ``frontmatter`` becomes its block. Returns the path."""
