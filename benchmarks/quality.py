@@ -124,7 +124,8 @@ def main() -> int:
                 spent = (time.perf_counter() - start) / len(asked) * 1000
             values = {label: mean["nDCG@10"] for label, mean in means.items()}
             print("\t".join((
-                f"{name}/{variant}", *(f"{v:.4f}" for v in values.values()), f"{means['hybrid']['AllR@5']:.3f}", f"{spent:.2f}",
+                f"{name}/{variant}", *(f"{v:.4f}" for v in values.values()),
+                f"{means['hybrid']['AllR@5']:.3f}", f"{spent:.2f}",
             )), flush=True)  # fmt: skip
             if variant == "plain":
                 plain.append(values["hybrid"])

@@ -30,8 +30,10 @@ class Program:
         self.runtime = Path(tempfile.mkdtemp(prefix="mn-"))
         self.socket = self.runtime / "s.sock"
         self.log = home / "daemon.log"
-        self._env = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(self.runtime), "MINDNET_MODEL_CACHE": str(model_cache)}
-        self._settings = [part for key, value in settings.items() for part in ("--set", f"{key.replace('__', '.')}={value}")]
+        self._env = {**os.environ, "HOME": str(home), "XDG_RUNTIME_DIR": str(self.runtime)}
+        self._env["MINDNET_MODEL_CACHE"] = str(model_cache)
+        pairs = [f"{key.replace('__', '.')}={value}" for key, value in settings.items()]
+        self._settings = [part for pair in pairs for part in ("--set", pair)]
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, wait: bool = True) -> None:

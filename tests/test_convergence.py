@@ -28,8 +28,10 @@ BITS = (
     "[[pic.png]]", "#tag/deep", "supports:: [[beta]]", "%% hidden [[Alpha]] %%", "```\n[[Alpha]]\n```", "https://example.org",
 )  # fmt: skip
 HEADS = (
-    "", "---\ntitle: Other\naliases: [Aka]\n---\n", "---\ntags: [a, b]\ntype: task\n---\n", "---\nvisibility: sensitive\ndraft: true\n---\n",
-    "---\nup: \"[[Alpha]]\"\n---\n", "---\nbroken: a: b\n---\n", "---\nembedding_exclude: true\n---\n", "---\nlang: de\nchunk_profile: short\n---\n",
+    "", "---\ntitle: Other\naliases: [Aka]\n---\n", "---\ntags: [a, b]\ntype: task\n---\n",
+    "---\nvisibility: sensitive\ndraft: true\n---\n",
+    "---\nup: \"[[Alpha]]\"\n---\n", "---\nbroken: a: b\n---\n", "---\nembedding_exclude: true\n---\n",
+    "---\nlang: de\nchunk_profile: short\n---\n",
 )  # fmt: skip
 WORDS = ("apple", "river", "stone", "Gärung", "lantern", "quiet")
 

@@ -51,13 +51,15 @@ def write(vault: Path, path: str, text: str) -> None:
 
 def long_note(paragraphs: int) -> list[str]:
     """Paragraphs of about 110 words, each of its own words."""
-    return [" ".join(f"{word}{number}" for word in ("apple", "boat", "cart", "door", "elm") * 22) for number in range(paragraphs)]
+    words = ("apple", "boat", "cart", "door", "elm") * 22
+    return [" ".join(f"{word}{number}" for word in words) for number in range(paragraphs)]
 
 
 def test_restarts_touches_and_a_folder_move_embed_nothing(tmp_path, vault, embedder, opened) -> None:
     """Demand 1: 20 restarts, a touch of every note and the rename of a folder make 0 embeddings."""
     for number in range(12):
-        write(vault, f"a/n{number}.md", f"---\ntags: [t]\n---\n# Note {number}\n\nText number {number}. [[n{number - 1}]]\n")
+        text = f"---\ntags: [t]\n---\n# Note {number}\n\nText number {number}. [[n{number - 1}]]\n"
+        write(vault, f"a/n{number}.md", text)
     bench = start(opened, tmp_path, vault, embedder)
     assert bench.made > 12
     for _ in range(20):

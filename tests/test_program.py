@@ -32,10 +32,10 @@ def test_a_save_is_found_and_a_deletion_is_gone(tmp_path, vault, model_cache) ->
         note.write_text("A zeppelin over the [[n1]] valley.\n")
         daemon.until(lambda: daemon.query("zeppelin", lanes=["lexical"])[:1] == ["fresh.md"], "found by its word")
         daemon.until(lambda: daemon.query("airship", lanes=["dense"])[:1] == ["fresh.md"], "found by its meaning")
-        assert any("fresh.md" == link["path"] for link in daemon.get("/notes/n1")["backlinks"])
+        assert any(link["path"] == "fresh.md" for link in daemon.get("/notes/n1")["backlinks"])
         note.unlink()
         daemon.until(lambda: "fresh.md" not in daemon.query("zeppelin airship"), "gone from the answers", 5)
-        assert all("fresh.md" != link["path"] for link in daemon.get("/notes/n1")["backlinks"])
+        assert all(link["path"] != "fresh.md" for link in daemon.get("/notes/n1")["backlinks"])
         assert all(node["path"] != "fresh.md" for node in daemon.get("/neighbors/n1")["nodes"])
         assert daemon.stop() == 0
     assert bytes_of(vault) == before
