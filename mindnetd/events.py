@@ -105,6 +105,12 @@ class EventBus:
             reader.offer(None)
 
     @property
+    def closed(self) -> bool:
+        """True once the daemon stops."""
+        with self._lock:
+            return self._closed
+
+    @property
     def readers(self) -> int:
         """How many read now."""
         with self._lock:

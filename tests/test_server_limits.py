@@ -15,7 +15,6 @@ import pytest
 from conftest import wait_until
 from server_make import Reply, Served, World, serve_world
 
-from mindnetd.client.transport import answers
 from mindnetd.core.query import QuerySpec
 from mindnetd.deadline import Deadline
 from mindnetd.errors import StoreError
@@ -302,7 +301,7 @@ def test_stopping_waits_for_requests_and_removes_the_socket(tmp_path: Path) -> N
         answer = pool.submit(served.call, "POST", "/query", {"text": "valve"})
         wait_until(lambda: searcher.waiting == 1, what="the request")
         ending = pool.submit(served.stop)
-        wait_until(lambda: not answers(str(served.path)), what="the end of listening")
+        wait_until(lambda: world.desk.events.closed, what="the stop to begin")
         searcher.go.set()
         assert answer.result(20).status == 200
         ending.result(20)
