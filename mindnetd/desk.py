@@ -205,7 +205,7 @@ class Desk:
             took_ms=result.took_ms.get("total", 0.0),
             decision_trace_json=json.dumps(trace),
         )
-        from mindnetd.store.read_runs import log_queries
+        from mindnetd.store.write_logs import log_queries
 
         self._writer.call(lambda: log_queries(self._engine.db, [row]))
 

@@ -10,8 +10,8 @@ from mindnetd.engine import SPARE, Engine
 from mindnetd.errors import StoreError
 from mindnetd.schedule import Task, task_of
 from mindnetd.store import upkeep
-from mindnetd.store.read_runs import trim_logs
 from mindnetd.store.records import utc_now
+from mindnetd.store.write_logs import trim_logs
 from mindnetd.telemetry import event
 from mindnetd.writer import Writer
 

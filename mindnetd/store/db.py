@@ -24,7 +24,7 @@ from mindnetd.store.lock import FileLock
 from mindnetd.store.schema import migrate
 from mindnetd.store.sidefile import Mark, read_mark, write_mark
 
-__all__ = ["Database", "Reader", "Row", "move_aside", "open_database"]
+__all__ = ["Database", "Reader", "Row", "move_aside", "open_database", "set_meta"]
 
 Row = tuple[Any, ...]
 
@@ -122,7 +122,7 @@ class Database:
             self.revision = mark.revision  # a revision never goes back; the next commit writes a higher one
         if self.doubt and not doubted:
             with self.unrevised() as con:  # a crash before the vault was compared must not forget it
-                con.execute("INSERT INTO meta VALUES ('doubt', '1')")
+                set_meta(con, "doubt", "1")
 
     def _close_connections(self, patience_s: float, interrupt: bool) -> None:
         """Wait for the readers, then interrupt them or give up (StoreError ``busy``); close everything."""
@@ -310,6 +310,12 @@ class Database:
     def size_bytes(self) -> int:
         """Bytes of the file and its write-ahead log."""
         return sum(part.stat().st_size for part in (self.path, wal_of(self.path)) if part.exists())
+
+
+def set_meta(con: duckdb.DuckDBPyConnection, key: str, value: str) -> None:
+    """Write one entry of the table ``meta`` inside a transaction."""
+    con.execute("DELETE FROM meta WHERE key = ?", [key])
+    con.execute("INSERT INTO meta VALUES (?, ?)", [key, value])
 
 
 def open_database(path: Path, *, memory_limit: str, threads: int, allowed_dir: Path) -> Database:

@@ -1,16 +1,12 @@
-"""Runs, diagnostics, the query log, and the counts of ``stats``."""
+"""Runs, diagnostics, the query log, and the totals of ``stats``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
-
-import duckdb
 
 from mindnetd.core.records import Diagnostic
 from mindnetd.store.db import Database, Row
-from mindnetd.store.faults import store_error
 from mindnetd.store.records import QueryRow, RunRow, StoredDiagnostic
 from mindnetd.store.sqltext import statements
 
@@ -55,33 +51,7 @@ def query_log(db: Database, limit: int = 100, offset: int = 0) -> tuple[QueryRow
 
 
 def embeddings_total(db: Database) -> tuple[int, int]:
-    """Embeddings made and reused, over all runs that are kept."""
+    """Embeddings made and reused since the database was made."""
     with db.reader() as reader:
-        made, reused = reader.rows("SELECT sum(embeddings_made), sum(embeddings_reused) FROM import_runs")[0]
-    return int(made or 0), int(reused or 0)
-
-
-def log_queries(db: Database, rows: Sequence[QueryRow]) -> None:
-    """Append to the query log, outside of any revision. Writer thread only. Raises StoreError."""
-    _aside(db, statements("write")["insert_query"], [list(_query_values(row)) for row in rows])
-
-
-def trim_logs(db: Database, before: datetime) -> None:
-    """Forget queries and finished runs from before a time (UTC); the newest run and configurations in use stay."""
-    _aside(db, 'DELETE FROM query_log WHERE "timestamp" < ?', [[before]])
-    _aside(db, statements("write")["trim_runs"], [[before]])
-    _aside(db, statements("write")["trim_configs"], [[]])
-
-
-def _query_values(row: QueryRow) -> tuple[object, ...]:
-    return (row.id, row.at, row.query, row.filters_json, row.top_k, row.took_ms, row.decision_trace_json)
-
-
-def _aside(db: Database, sql: str, values: list[list[object]]) -> None:
-    """A change that is no revision: nothing that a query shows depends on it."""
-    with db.unrevised() as con:
-        try:
-            for row in values:
-                con.execute(sql, row)
-        except duckdb.Error as error:
-            raise store_error(db.path, error) from error
+        made, reused = reader.rows(statements("read")["embeddings_total"])[0]
+    return int(made), int(reused)

@@ -17,7 +17,7 @@ import duckdb
 
 from mindnetd.errors import StoreError
 from mindnetd.store.connect import wal_of
-from mindnetd.store.db import Database
+from mindnetd.store.db import Database, set_meta
 from mindnetd.store.faults import store_error
 from mindnetd.store.sqltext import statements
 from mindnetd.store.write_vectors import TABLES, vector_tables
@@ -111,8 +111,7 @@ def compact(db: Database) -> None:
             fresh.replace(db.path)
             _sync_folder(db.path.parent)
         with db.unrevised() as con:
-            con.execute("DELETE FROM meta WHERE key = 'compacted_bytes'")
-            con.execute("INSERT INTO meta VALUES ('compacted_bytes', ?)", [str(db.path.stat().st_size)])
+            set_meta(con, "compacted_bytes", str(db.path.stat().st_size))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import duckdb
 
 from mindnetd.store.bulk import Packed, key_list
-from mindnetd.store.db import Database
+from mindnetd.store.db import Database, set_meta
 from mindnetd.store.records import Batch, RunRow
 from mindnetd.store.sqltext import statements
 from mindnetd.store.write_links import insert_diagnostics, insert_edges, insert_links, settle_incoming
@@ -124,5 +124,4 @@ def _run_values(run: RunRow) -> list[object]:
 
 def _write_meta(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
     for key, value in batch.meta.items():
-        con.execute("DELETE FROM meta WHERE key = ?", [key])
-        con.execute("INSERT INTO meta VALUES (?, ?)", [key, value])
+        set_meta(con, key, value)

@@ -75,3 +75,9 @@ ORDER BY path, ord
 
 -- name: query_log
 SELECT id, "timestamp", query, filters, top_k, took_ms, decision_trace FROM query_log ORDER BY "timestamp" DESC, id DESC LIMIT ? OFFSET ?
+
+-- name: embeddings_total
+SELECT coalesce((SELECT sum(embeddings_made) FROM import_runs), 0)
+           + coalesce((SELECT value::BIGINT FROM meta WHERE key = 'forgotten_made'), 0),
+       coalesce((SELECT sum(embeddings_reused) FROM import_runs), 0)
+           + coalesce((SELECT value::BIGINT FROM meta WHERE key = 'forgotten_reused'), 0)

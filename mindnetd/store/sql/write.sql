@@ -52,6 +52,7 @@ INSERT INTO query_log (id, "timestamp", query, filters, top_k, took_ms, decision
 DELETE FROM import_runs WHERE ended < ?
 AND id NOT IN (SELECT import_run_id FROM notes UNION ALL SELECT import_run_id FROM edges)
 AND started < (SELECT max(started) FROM import_runs)
+RETURNING embeddings_made, embeddings_reused
 
 -- name: trim_configs
 DELETE FROM configs WHERE config_hash NOT IN (SELECT config_hash FROM import_runs)
