@@ -152,3 +152,41 @@ def test_changes_while_it_was_down_are_found(tmp_path, vault, model_cache) -> No
         paths = {note["path"] for note in daemon.get("/notes")["notes"]}
         assert "n2.md" not in paths and "n3.md" not in paths and "m3.md" in paths
         assert daemon.job("/admin/verify")["result"]["ok"]
+
+
+def test_a_burst_embeds_each_once_in_few_transactions(tmp_path, vault, model_cache) -> None:
+    """Demand 3, short form: 300 notes rewritten at once while questions go on."""
+    for number in range(300):
+        (vault / f"b{number}.md").write_text(f"# B{number}\n\nFirst {number}.\n")
+    with program(tmp_path, vault, model_cache) as daemon:
+        daemon.settled()
+        made, commits = daemon.metric("mindnet_embeddings_made_total"), daemon.metric("mindnet_commits_total")
+        for number in range(300):
+            (vault / f"b{number}.md").write_text(f"# B{number}\n\nSecond text number {number}.\n")
+            if number % 50 == 0:
+                assert daemon.query("number")
+        daemon.until(lambda: daemon.query('"second text number 299"', lanes=["lexical"])[:1] == ["b299.md"], "found")
+        daemon.settled()
+        assert daemon.metric("mindnet_embeddings_made_total") - made == 300
+        assert daemon.metric("mindnet_commits_total") - commits <= 60
+        assert daemon.job("/admin/verify")["result"]["differences"] == []
+
+
+def test_a_slow_write_and_a_replacement_give_one_version(tmp_path, vault, model_cache) -> None:
+    """Demand 4: while a file is open for writing the old text is served; a temp file renamed over it is one version."""
+    with program(tmp_path, vault, model_cache) as daemon:
+        daemon.settled()
+        indexed = daemon.metric("mindnet_notes_indexed_total")
+        with (vault / "n1.md").open("w") as file:
+            for part in ("First half about walruses. ", "Second half about herons.\n"):
+                file.write(part)
+                file.flush()
+                select_pause(0.7)
+                assert "n1.md" not in daemon.query("walruses", lanes=["lexical"])
+                assert daemon.query('"number 1 of some"', lanes=["lexical"]) == ["n1.md"]
+        daemon.until(lambda: daemon.query("walruses herons", lanes=["lexical"])[:1] == ["n1.md"], "the new text")
+        (vault / "n2.md.tmp").write_text("Replaced by lanterns.\n")
+        (vault / "n2.md.tmp").rename(vault / "n2.md")
+        daemon.until(lambda: daemon.query("lanterns", lanes=["lexical"])[:1] == ["n2.md"], "the replacement")
+        daemon.settled()
+        assert daemon.metric("mindnet_notes_indexed_total") - indexed == 2
