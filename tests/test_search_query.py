@@ -107,6 +107,30 @@ def test_a_name_puts_its_note_first(garden: Vault, text: str, fusion: str) -> No
     assert top.lanes["title"] == (1, 1.0)
 
 
+def test_names_with_odd_signs_are_told_apart() -> None:
+    """C and C++ are two names."""
+    vault = Vault()
+    for name in ("C", "C++", "C#", ".NET", "net", "What next?"):
+        vault.add(f"{name}.md", "a language", title=name)
+    for name in ("C", "C++", "C#", ".NET", "net", "What next?", "What next"):
+        found = [hit.note.title for hit in vault.query(name).hits if hit.terms["title"].value]
+        assert found == ["What next?" if name.startswith("What") else name]
+
+
+def test_the_language_of_a_question(garden: Vault) -> None:
+    """German questions lean on the words, one German-looking word does not make a question German."""
+
+    def share(text: str) -> float:
+        return garden.query(text).hits[0].terms["sim"].weight
+
+    assert share("wie wird das Ventil geöffnet valve") < share("how is the valve opened") == share("die valve")
+
+
+def test_a_pasted_document_is_a_question(garden: Vault) -> None:
+    """A megabyte of text is answered by its beginning."""
+    assert garden.words("valve noon " + "word " * 200_000)[0] == "Valve timing.md"
+
+
 def test_a_note_without_text_is_found_by_its_name(garden: Vault) -> None:
     """Its chunk is None."""
     top = garden.query("empty valve").hits[0]
@@ -250,6 +274,17 @@ def test_no_lane_vetoes_another(garden: Vault) -> None:
     result = pending.query("valve")
     assert {h.note.path for h in result.hits} == {"a.md", "b.md"}
     assert (result.ready, result.pending) == (1, 1)
+
+
+def test_a_note_that_waits_for_its_vector_is_not_dragged_down() -> None:
+    """While vectors stream in, the words stand in for what nobody has measured: the best word match stays first."""
+    vault = Vault()
+    vault.put(vault.make("right.md", "valve timing and valve seals"), vectors=False)
+    for number in range(5):
+        vault.add(f"other{number}.md", f"a valve somewhere in text number {number}")
+    best = vault.query("valve timing seals").hits[0]
+    assert best.note.path == "right.md"
+    assert best.terms["sim"].value == best.terms["kw"].value == 1.0
 
 
 def test_words_alone_without_a_model(garden: Vault) -> None:

@@ -73,7 +73,7 @@ def add_up(columns: Columns, count: int) -> NDArray[np.float64]:
 
 def dense_share(settings: RetrievalSettings, lang: str) -> float:
     """How much of alpha + beta the vectors get for a question in this language."""
-    if not settings.dense_languages or lang in settings.dense_languages:
+    if not settings.dense_languages or lang in (*settings.dense_languages, "und"):
         return settings.alpha / (settings.alpha + settings.beta)
     return settings.foreign_dense_share
 
@@ -83,20 +83,30 @@ def fuse(
 ) -> Columns:
     """The terms of the lanes. `cosines` and `words` are exact, by candidate; None: the lane does not take part.
 
-    weighted: ``sim = (cos + 1) / (best cos + 1)``, 0 without a vector; ``kw = BM25 / best BM25``. rrf: one term.
+    weighted: ``sim = (cos + 1) / (best cos + 1)``; ``kw = BM25 / best BM25``. rrf: one term. Where a document has no
+    vector (yet), its words stand in for its meaning, ``sim = kw``: while vectors stream in, or where
+    ``embedding_exclude`` forbids them, a note must not lose half of its score for what nobody has measured.
     """
     if settings.fusion == "rrf":
         return {"rrf": (_rrf(settings, cosines, words), settings.alpha + settings.beta)}
     share = dense_share(settings, lang)
     columns: Columns = {}
+    kw = None if words is None else _of_best(words)
     if cosines is not None:
-        near = np.where(np.isfinite(cosines), cosines + 1.0, 0.0)
-        best = float(near.max(initial=0.0))
-        columns["sim"] = (near / best if best > 0 else near, (settings.alpha + settings.beta) * share)
-    if words is not None:
-        best = float(words.max(initial=0.0))
-        columns["kw"] = (words / best if best > 0 else words, (settings.alpha + settings.beta) * (1.0 - share))
+        known = np.isfinite(cosines)
+        sim = _of_best(np.where(known, cosines + 1.0, 0.0))
+        if kw is not None:
+            sim = np.where(known, sim, kw)
+        columns["sim"] = (sim, (settings.alpha + settings.beta) * share)
+    if kw is not None:
+        columns["kw"] = (kw, (settings.alpha + settings.beta) * (1.0 - share))
     return columns
+
+
+def _of_best(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores as shares of the best one; all 0 where that is 0."""
+    best = float(scores.max(initial=0.0))
+    return scores / best if best > 0 else scores
 
 
 def _rrf(
