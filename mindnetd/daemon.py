@@ -107,6 +107,7 @@ class Daemon:
         )
         parts = (self.engine, self.writer, self.jobs, self.searcher)
         self.desk = Desk(*parts, watcher=self.watcher.status, schedule=self.schedule.jobs)
+        self.writer.on_state(self.desk.tell_state)
         self.engine.metrics.follow(queue_depth=self.writer.queued, revision=lambda: self.engine.hot.snapshot().revision)
 
     def _tick(self) -> None:

@@ -16,7 +16,7 @@ from mindnetd.core.query import QuerySpec
 from mindnetd.core.results import QueryResult
 from mindnetd.engine import SPARE, Engine
 from mindnetd.errors import BadRequest
-from mindnetd.events import EventBus
+from mindnetd.events import Event, EventBus
 from mindnetd.jobs import Job, JobBook
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.metrics import Metrics
@@ -50,6 +50,7 @@ class Desk:
         self._started = time.monotonic()
         self._settings = settings_of(engine)
         self.stopping = False
+        self._told = "starting"
 
     # ---------------------------------------------------------------------------------------------------------- parts
 
@@ -134,6 +135,13 @@ class Desk:
         if not self._writer.settled:
             return "indexing", None
         return "ready", self._engine.model.error
+
+    def tell_state(self) -> None:
+        """Publish the state where it differs from the one told last."""
+        state, reason = self.state()
+        if state != self._told:
+            self._told = state
+            self.events.publish(Event("state", {"state": state, "reason": reason}))
 
     def status(self) -> Mapping[str, Any]:
         """The body of ``GET /status``."""

@@ -24,7 +24,7 @@ from mindnetd.core.note import ReadOptions
 from mindnetd.core.records import VISIBILITIES
 from mindnetd.embedding import ModelHolder
 from mindnetd.errors import NotFound, StoreError
-from mindnetd.events import EventBus
+from mindnetd.events import Event, EventBus
 from mindnetd.index import Indexer, IndexParts
 from mindnetd.inference import memory
 from mindnetd.inference.backends import choose_backend
@@ -197,6 +197,7 @@ class Engine:
         self.metrics.run_chunks.set(run.chunks)
         self.metrics.run_edges.set(run.edges)
         self.metrics.last_run.set_to_current_time()
+        self.events.publish(Event("run.finished", run.summary()))
 
     def housekeep(self) -> None:
         """After bulk work: a smaller file, less memory."""

@@ -93,7 +93,7 @@ class Searcher:
 
     def _rank(self, asked: Asked, clock: Stopwatch, deadline: Deadline, warnings: list[str]) -> list[Place]:
         """The best documents, in order."""
-        docs = self._admitted(asked, warnings)
+        docs = self._admitted(asked, deadline, warnings)
         words = lexical.bm25(asked.snapshot, asked.scope, asked.slots) if "lexical" in asked.spec.lanes else None
         clock.lap("lexical")
         deadline.check()
@@ -111,14 +111,14 @@ class Searcher:
             return self._approximate.cosines(asked.snapshot, asked.vector, docs, count)
         return dense.cosines(asked.snapshot, asked.vector)
 
-    def _admitted(self, asked: Asked, warnings: list[str]) -> BoolArray:
+    def _admitted(self, asked: Asked, deadline: Deadline, warnings: list[str]) -> BoolArray:
         """The documents that filters, negations and quoted phrases let through, for every lane alike."""
         docs = asked.snapshot.narrowed(asked.scope, asked.spec.filters)
         for word in asked.parsed.not_words:
             unwanted = lexical.slots_of(word, asked.scope.langs, keep_stops=True)
             docs = docs & ~lexical.holding(asked.snapshot, asked.scope, unwanted)
         if asked.parsed.phrases or asked.parsed.not_phrases:
-            reading = phrases.Reading(asked.snapshot, asked.scope, self._texts)
+            reading = phrases.Reading(asked.snapshot, asked.scope, self._texts, deadline)
             docs, complete = reading.verified(docs, asked.parsed)
             if not complete:
                 warnings.append(f"the phrase was looked for in the {phrases.VERIFY_LIMIT} likeliest chunks only")

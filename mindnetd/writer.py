@@ -99,6 +99,8 @@ class Writer(threading.Thread):
         self._scan_at: float | None = None
         self._burst_at = 0.0
         self._failures = 0
+        self._on_state: Callable[[], None] = lambda: None
+        self._told: tuple[bool, str | None, bool] | None = None
         self.last_run: Run | None = None
         """The run that ended last."""
         self.first_run: Run | None = None
@@ -127,6 +129,10 @@ class Writer(threading.Thread):
     def submit(self, bulk: Bulk) -> None:
         """Do this in slices, after what was submitted before."""
         self._send(lambda: self._bulks.append(bulk))
+
+    def on_state(self, changed: Callable[[], None]) -> None:
+        """Call `changed` on the writer thread when it became busy or quiet, or met or lost a trouble."""
+        self._on_state = changed
 
     def configure(self, settle: SettleOptions) -> None:
         """Take over other settle times. Writer thread."""
@@ -179,6 +185,7 @@ class Writer(threading.Thread):
                 pause = self._turn(self.beat)
             except StoreError as error:
                 pause = self._store_failed(error)
+            self._tell_state()
             if pause:
                 self.wait_for_message(pause)
         for bulk in self._bulks:
@@ -197,6 +204,12 @@ class Writer(threading.Thread):
             progress()
             if pause:
                 self.wait_for_message(min(pause, 0.2))
+
+    def _tell_state(self) -> None:
+        state = (self.settled, self.trouble, self.reconciled)
+        if state != self._told:
+            self._told = state
+            self._on_state()
 
     def _anything_sent(self) -> bool:
         return bool(self._marks or self._vectors or self._calls or self._doubts or self._stop_asked)

@@ -139,9 +139,14 @@ def analyze(fields: Mapping[str, str], lang: str) -> TermCounts:
 
 
 def question_lang(words: Sequence[str], langs: Sequence[str]) -> str:
-    """The language among `langs` (commonest first) whose stop words a question uses most; the first where none is."""
-    counts = [sum(word in STOP_WORDS.get(lang, ()) for word in words) for lang in langs]
-    return langs[counts.index(max(counts))] if langs else "und"
+    """The language of a question over notes in `langs` (commonest first), by its stop words; the first where none is.
+
+    A language without notes has to be plainly it: *die hard* over English notes is not German for its one article.
+    """
+    counts = {lang: sum(word in STOP_WORDS.get(lang, ()) for word in words) for lang in (*langs, *STOP_WORDS)}
+    known = max(langs, key=lambda lang: counts[lang], default="und")
+    other = max(STOP_WORDS, key=lambda lang: counts[lang])
+    return other if counts[other] >= 2 and counts[other] > counts.get(known, 0) else known
 
 
 def spans(text: str, wanted: frozenset[str], lang: str) -> list[tuple[int, int]]:

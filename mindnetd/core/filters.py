@@ -126,13 +126,15 @@ def _frontmatter_test(key: str, value: str) -> Callable[[NoteMeta], bool]:
     wanted, name = fold(value), fold(key)
 
     def test(note: NoteMeta) -> bool:
+        if name.isascii() and name not in note.frontmatter_json.lower():
+            return False  # cheaper than reading it
         values = _frontmatter(note.frontmatter_json)
         return any(fold(k) == name and _holds(v, wanted) for k, v in values.items())
 
     return test
 
 
-@lru_cache(maxsize=32768)
+@lru_cache(maxsize=8192)
 def _frontmatter(text: str) -> Mapping[str, Any]:
     loaded = json.loads(text) if text else {}
     return loaded if isinstance(loaded, dict) else {}

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from mindnetd.core.analyze import question_lang, tokens
 from mindnetd.core.stopwords import STOP_WORDS
 
+MAX_CHARS = 8000
+"""Nobody asks more: the rest of a pasted document is left out."""
+
 _PART = re.compile(
     r'(?P<neg>(?<!\S)-(?=[\w"“„#]))?(?:"(?P<phrase>[^"]+)"|“(?P<curly>[^”]+)”|„(?P<low>[^“”"]+)[“”"]|(?P<word>[^\s"“„]+))'
 )
-_EDGE = re.compile(r"^[\W_]+|[\W_]+$")
+_EDGE = re.compile(r"""^["'“”„«»‘’\s]+|["'“”„«»‘’\s?!.,;:？！。]+$""")
 _SPACE = re.compile(r"\s+")
 
 
@@ -38,14 +41,14 @@ class QueryText:
 
 
 def parse_query(text: str) -> QueryText:
-    """Take `text` apart. A lone ``-`` or an unclosed quote is plain text."""
+    """Take `text` (its first MAX_CHARS) apart. A lone ``-`` or an unclosed quote is plain text."""
     plain: list[str] = []
     words: list[str] = []
     phrases: list[tuple[str, ...]] = []
     outside: list[str] = []
     not_words: list[str] = []
     not_phrases: list[tuple[str, ...]] = []
-    for part in _PART.finditer(text):
+    for part in _PART.finditer(text[:MAX_CHARS]):
         quoted = part["phrase"] or part["curly"] or part["low"]
         found = tuple(tokens(quoted or part["word"]))
         if part["neg"] and found:
@@ -80,7 +83,7 @@ def _is_sentence(text: str, outside: list[str]) -> bool:
 
 
 def name_key(text: str) -> str:
-    """The form in which names are compared: NFKC, no case, single spaces, no outer quotes or punctuation.
+    """The form in which names are compared: NFKC, no case, single spaces, no quotes around, no sentence marks after it.
 
     >>> name_key(' “Valve  Timing”? ')
     'valve timing'

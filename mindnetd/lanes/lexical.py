@@ -91,7 +91,7 @@ def postings(snapshot: HotSnapshot, slot: Slot, docs: BoolArray) -> tuple[IntArr
     if not places:
         return np.zeros(0, np.int32), np.zeros(0)
     at, weight = np.concatenate(places), np.concatenate(weights).astype(np.float64)
-    if len(slot.terms) > 1 and len(places) > 1:
+    if len(at) and len(places) > 1 and len(slot.terms) > 1:
         order = np.lexsort((-weight, at))
         at, weight = at[order], weight[order]
         first = np.concatenate(([True], at[1:] != at[:-1]))

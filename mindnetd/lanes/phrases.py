@@ -9,6 +9,7 @@ import numpy as np
 
 from mindnetd.core.querytext import QueryText, flat, has_phrase
 from mindnetd.core.results import ChunkText, TextSource
+from mindnetd.deadline import Deadline
 from mindnetd.lanes import lexical
 from mindnetd.lanes.segments import BoolArray
 from mindnetd.lanes.snapshot import HotSnapshot, Scope
@@ -27,6 +28,7 @@ class Reading:
     snapshot: HotSnapshot
     scope: Scope
     source: TextSource
+    deadline: Deadline
 
     def verified(self, docs: BoolArray, parsed: QueryText) -> tuple[BoolArray, bool]:
         """The documents among `docs` with every phrase and no unwanted phrase, and whether all candidates were read."""
@@ -54,6 +56,7 @@ class Reading:
         order = places[np.lexsort((keys[places], -scores[places]))]
         found = np.zeros(len(docs), bool)
         for start in range(0, min(len(order), VERIFY_LIMIT), _BATCH):
+            self.deadline.check()
             batch = order[start : start + _BATCH]
             texts = self.source.texts([int(keys[place]) for place in batch])
             for place in batch:

@@ -93,6 +93,7 @@ class HotSnapshot:
     """`name_key` of titles, aliases, file names -> note slots that have or had it: the note itself decides."""
     _scopes: dict[tuple[frozenset[str], frozenset[str]], Scope] = field(default_factory=dict)
     _masks: dict[Filters, BoolArray] = field(default_factory=dict)
+    """Note slots that pass, by filters."""
 
     def note(self, key: int) -> NoteMeta | None:
         """The note of an internal key, as it is in this revision."""
@@ -144,8 +145,8 @@ class HotSnapshot:
         if found is None:
             if len(self._masks) >= _MASKS_KEPT:
                 self._masks.clear()
-            found = self._masks[filters] = scope.docs & self._passing(compile_filters(filters))[self.doc_note]
-        return found
+            found = self._masks[filters] = self._passing(compile_filters(filters))
+        return scope.docs & found[self.doc_note]
 
     def _passing(self, test: Callable[[NoteMeta], bool]) -> BoolArray:
         return np.fromiter((note is not None and test(note) for note in self.notes), dtype=bool, count=len(self.notes))
