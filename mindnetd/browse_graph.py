@@ -62,7 +62,7 @@ class GraphBrowser:
         return {"nodes": list(graph.nodes.values()), "edges": list(graph.edges.values()), "truncated": graph.truncated}
 
     def _step(self, frontier: Sequence[str], walk: Walk, view: View, graph: _Found) -> list[str]:
-        """Add the edges of the frontier; returns the nodes that were not there before."""
+        """Add the edges of the frontier; returns the new nodes to go on from."""
         stored = read.edges_around(self._services.db, frontier, walk.direction, walk.relations, MOST_EDGES + 1)
         graph.truncated = len(stored) > MOST_EDGES
         notes = self._browser.snapshot().notes
@@ -80,7 +80,8 @@ class GraphBrowser:
             for node in (_source(edge, ends, canvases), _target(edge, ends)):
                 if node["id"] not in graph.nodes:
                     graph.nodes[node["id"]] = node
-                    new.append(node["id"])
+                    if node["kind"] != "url":  # thousands of notes may cite it and have nothing else in common
+                        new.append(node["id"])
         return new
 
     def _canvases(self, edges: Iterable[StoredEdge]) -> dict[str, StoredCanvas]:

@@ -341,6 +341,18 @@ def test_a_subgraph_walks_and_is_limited(served: Served) -> None:
     assert len(cut["edges"]) == 2 and cut["truncated"] is True
 
 
+def test_a_walk_ends_at_urls(served: Served) -> None:
+    """A page that both cite is shown, but is no way from one note to the other."""
+    for name in ("left", "right"):
+        served.world.write(f"{name}.md", "[site](https://example.org/page)\n")
+    served.world.index()
+    found = edges(served.get("/subgraph/left?depth=4"))
+    for name in ("left", "right"):
+        (served.world.vault / f"{name}.md").unlink()
+    served.world.index()
+    assert found == {("left", "references", "https://example.org/page")}
+
+
 def test_stats_count_what_they_allow(served: Served) -> None:
     """Hidden notes are in no count."""
     stats, every = served.get("/stats"), _all_levels(served, "/stats")
