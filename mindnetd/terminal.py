@@ -44,6 +44,9 @@ class IndexDisplay:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        for stage, task in self._tasks.items() if kind is None else ():
+            if stage != "vectors":  # reports come between batches, so the last one may not be the end
+                self._progress.update(task, completed=self._progress.tasks[task].total)
         self._progress.stop()
 
     def progress(self, stage: str, done: int, total: int) -> None:

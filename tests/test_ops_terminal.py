@@ -77,13 +77,15 @@ def test_index_table() -> None:
     terminal = console()
     with IndexDisplay(terminal) as display:
         display.progress("notes", 1, 2)
-        display.progress("notes", 2, 2)
+        display.progress("vectors", 3, 4)
     summary = IndexSummary(
         documents=2, chunks=3, passages=1234, embeddings_made=5, embeddings_reused=1, failed=0, diagnostics=0,
         seconds=1.25, database_bytes=2_500_000, vectors_missing=2,
     )  # fmt: skip
     display.summary(summary, "/state/x.duckdb")
     out = shown(terminal)
+    assert "2/2" in out
+    assert "3/4" in out
     for line in (
         "Documents +2",
         "Passages +1,234",
