@@ -12,19 +12,17 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from mindnetd.backlog import Vectors
 from mindnetd.core.records import VaultFile
 from mindnetd.core.settle import MarkKind, SettleOptions, Settler
 from mindnetd.errors import MindnetError, StoreError, VaultError
-from mindnetd.index import Indexer
-from mindnetd.jobs import JobBook
 from mindnetd.runs import Run
-from mindnetd.scan import ScanResult, diff, scan
+from mindnetd.scan import diff, scan
 from mindnetd.telemetry import event
-from mindnetd.vaultio import RootId, look
+from mindnetd.vaultio import look
+from mindnetd.writer_parts import Bulk as Bulk
+from mindnetd.writer_parts import WriterParts as WriterParts
 
 log = logging.getLogger(__name__)
 
@@ -40,45 +38,6 @@ RETRY_S = 5.0
 LONGEST_SLEEP_S = 10.0
 RECENT_S = 15.0
 """A file that a scan finds changed this recently may still be in the middle of its save."""
-
-
-@dataclass
-class Bulk:
-    """Work that is done in slices. ``job`` is told how far it is."""
-
-    run: Run
-    items: deque[str]
-    force: bool = False
-    job: str | None = None
-    total: int = 0
-    work: Callable[[Sequence[str], Run], None] | None = None
-    """What to do with a slice, where it is not indexing."""
-    done: Callable[[], None] = lambda: None
-    """Called on the writer thread when all of it is done."""
-
-    def __post_init__(self) -> None:
-        self.total = len(self.items)
-
-
-@dataclass
-class WriterParts:
-    """What the writer works with; made by the composition root."""
-
-    vault: Path
-    indexer: Indexer
-    jobs: JobBook
-    new_run: Callable[[str], Run]
-    scanned: Callable[[ScanResult], None]
-    root_id: Callable[[], RootId | None]
-    recover: Callable[[StoreError], None]
-    """After a failed commit: reopen the database, load everything anew. Raises StoreError while that fails."""
-    run_ended: Callable[[Run], None]
-    housekeep: Callable[[], None]
-    """Called when the bulk work has just ended: compaction, giving memory back."""
-    vectors_stored: Callable[[int], None] = lambda _: None
-    chores: Callable[[], bool] = lambda: False
-    """Called when there is nothing to do; True if it did something."""
-    settle: SettleOptions = field(default_factory=SettleOptions)
 
 
 class Writer(threading.Thread):

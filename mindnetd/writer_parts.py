@@ -1,0 +1,55 @@
+"""What the writer is given: the parts it works with, and work that is done in slices."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mindnetd.core.settle import SettleOptions
+from mindnetd.errors import StoreError
+from mindnetd.index import Indexer
+from mindnetd.jobs import JobBook
+from mindnetd.runs import Run
+from mindnetd.scan import ScanResult
+from mindnetd.vaultio import RootId
+
+
+@dataclass
+class Bulk:
+    """Work that is done in slices. ``job`` is told how far it is."""
+
+    run: Run
+    items: deque[str]
+    force: bool = False
+    job: str | None = None
+    total: int = 0
+    work: Callable[[Sequence[str], Run], None] | None = None
+    """What to do with a slice, where it is not indexing."""
+    done: Callable[[], None] = lambda: None
+    """Called on the writer thread when all of it is done."""
+
+    def __post_init__(self) -> None:
+        self.total = len(self.items)
+
+
+@dataclass
+class WriterParts:
+    """What the writer works with; made by the composition root."""
+
+    vault: Path
+    indexer: Indexer
+    jobs: JobBook
+    new_run: Callable[[str], Run]
+    scanned: Callable[[ScanResult], None]
+    root_id: Callable[[], RootId | None]
+    recover: Callable[[StoreError], None]
+    """After a failed commit: reopen the database, load everything anew. Raises StoreError while that fails."""
+    run_ended: Callable[[Run], None]
+    housekeep: Callable[[], None]
+    """Called when the bulk work has just ended: compaction, giving memory back."""
+    vectors_stored: Callable[[int], None] = lambda _: None
+    chores: Callable[[], bool] = lambda: False
+    """Called when there is nothing to do; True if it did something."""
+    settle: SettleOptions = field(default_factory=SettleOptions)
