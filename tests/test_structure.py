@@ -122,6 +122,13 @@ def test_documents_name_only_files_that_exist() -> None:
     assert wrong == []
 
 
+def test_every_decision_is_listed() -> None:
+    """The list of decisions has each of them."""
+    folder = REPO / "docs/decisions"
+    listed = set(re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text("utf-8")))
+    assert listed == {p.name for p in folder.glob("0*.md")}
+
+
 def test_documents_name_only_tests_that_exist() -> None:
     """A test that a document names is there, so that no promise outlives its proof."""
     wrong = []
