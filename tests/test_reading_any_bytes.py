@@ -66,6 +66,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("token", HOSTILE)
 def test_linear(token: str) -> None:
     """One token repeated to 240 kB costs about four times what 60 kB cost, far from sixteen times."""
