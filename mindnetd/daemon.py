@@ -72,6 +72,8 @@ class Daemon:
             bound.close()
             raise
         await self._serve(bound)
+        if self.writer.died:
+            raise MindnetError(self.writer.died)
         return 0
 
     # ----------------------------------------------------------------------------------------------------------- build
@@ -89,7 +91,7 @@ class Daemon:
             options=watch_options(config),
         )
         self.writer = make_writer(self.engine, self.jobs, self.watcher.scanned, settle_options(config))
-        hnsw = HnswLane() if config.vector_index == "hnsw" else None
+        hnsw = self._hnsw = HnswLane() if config.vector_index == "hnsw" else None
         self.searcher = Searcher(
             self.engine.hot, StoreTexts(self.engine.db), self.engine.model.embed_query, read_retrieval(config), hnsw
         )
@@ -146,6 +148,11 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop_asked, stop)
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, self.reload))
+
+        def end() -> None:
+            loop.call_soon_threadsafe(stop.set)
+
+        self.writer.on_death(end)
         beat = loop.create_task(self._beat())
         try:
             await serve(build_app(self.desk), bound, ready=self._start, stop=stop)
@@ -185,6 +192,8 @@ class Daemon:
         self.schedule.stop()
         self.watcher.stop()
         self.engine.model.stop()
+        if self._hnsw is not None:
+            self._hnsw.close()
         if self.writer.stop(STOP_S):
             self.engine.close()
         else:

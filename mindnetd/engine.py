@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,9 @@ log = logging.getLogger(__name__)
 
 REBUILDABLE = ("damaged",)
 """Faults of the file after which it is moved aside and made anew from the vault."""
+NOT_NOW = ("memory", "busy")
+"""Faults of a compaction that pass by themselves."""
+PURGE_AGAIN_S = 60.0
 DEFAULT_DIM = 384
 COMMITS_BETWEEN_CHECKS = 64
 """After so many commits the file is looked at for compaction, at the next quiet moment."""
@@ -119,6 +123,7 @@ class Engine:
         )
         self.indexer = Indexer(parts, read_rules(config), derive_options(config))
         self.pace = Pace()
+        self._purge_at = 0.0
         self._checked_at = self._swept_at = self.db.revision
         self.redo = False
         """Every note has to be derived again: another version of a stage, or options that change what notes become."""
@@ -192,7 +197,9 @@ class Engine:
 
     def end_run(self, run: Run) -> None:
         """The run's last figures go into the file."""
-        self._write(Batch(run=run.row()))
+        if not run.stored:
+            self._write(Batch(run=run.row()))
+            run.stored = True
         self.metrics.run_seconds.observe(run.seconds)
         self.metrics.run_chunks.set(run.chunks)
         self.metrics.run_edges.set(run.edges)
@@ -207,15 +214,26 @@ class Engine:
 
     def chores(self) -> bool:
         """What is done when there is nothing else to do; True if something was done."""
-        if self.indexer.excluded:
-            self.indexer.excluded = False
-            upkeep.purge(self.db, utc_now())
-            self.reload()
-            return True
+        if self.indexer.excluded and time.monotonic() >= self._purge_at:
+            return self._purge()
         if self.db.revision - self._checked_at > COMMITS_BETWEEN_CHECKS:
             self.housekeep()
             return True
         return self._sweep()
+
+    def _purge(self) -> bool:
+        """What is excluded now leaves the file. Where there is no room for that now, it is tried again."""
+        try:
+            upkeep.purge(self.db, utc_now())
+        except StoreError as error:
+            if error.code not in NOT_NOW:
+                raise
+            event(log, "purge put off", logging.WARNING, code=error.code, reason=error.message)
+            self._purge_at = time.monotonic() + PURGE_AGAIN_S
+            return False
+        self.indexer.excluded = False
+        self.reload()
+        return True
 
     def _sweep(self) -> bool:
         """Passages that wait for a vector though nothing is queued (their note changed while they were taken)."""
@@ -237,6 +255,10 @@ class Engine:
         """Stop embedding, close the file with its log moved in."""
         self.model.stop()
         self.events.close()
+        try:
+            upkeep.compact_if_needed(self.db)
+        except StoreError as error:
+            event(log, "not compacted", logging.WARNING, code=error.code, reason=error.message)
         self.db.close()
 
     def counts(self) -> Counts:

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from mindnetd.backlog import Awaited, EmbedQueue, Vectors
-from mindnetd.core.derive import DeriveOptions, Draft, derive, utc_text
+from mindnetd.core.derive import DeriveOptions, derive, utc_text
 from mindnetd.core.records import Diagnostic, FileKind, NoteMeta, VaultFile
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.events import Event, EventBus
+from mindnetd.index_plan import Plan
 from mindnetd.inference.embedder import Embedder
 from mindnetd.known import Known
 from mindnetd.lanes.hot import HotDelta, HotIndex
@@ -31,7 +33,10 @@ from mindnetd.store import read, write
 from mindnetd.store.db import Database
 from mindnetd.store.records import Batch, CanvasRows, NoteRows, PathDiagnostics, RelinkRows
 from mindnetd.store.records import Vectors as VectorRows
+from mindnetd.telemetry import event
 from mindnetd.vaultio import Gone, ReadOutcome, RootId, Unreadable, Unstable, look, read_stable, root_is_empty
+
+log = logging.getLogger(__name__)
 
 MAX_NOTE_BYTES = 256 * 1024 * 1024
 
@@ -49,24 +54,6 @@ class IndexParts:
     metrics: Metrics
     root_id: Callable[[], RootId | None]
     model: Callable[[], Embedder | None]
-
-
-@dataclass
-class _Plan:
-    """One batch while it is put together."""
-
-    run: Run
-    force: bool = False
-    drafts: list[tuple[Draft, VaultFile]] = field(default_factory=list)
-    canvases: list[tuple[str, bytes, VaultFile]] = field(default_factory=list)
-    files: list[VaultFile] = field(default_factory=list)
-    """Looked at; their bytes are as before, or they have none that matter."""
-    gone: list[str] = field(default_factory=list)
-    troubles: list[PathDiagnostics] = field(default_factory=list)
-    unstable: list[str] = field(default_factory=list)
-    touched: set[int] = field(default_factory=set)
-    """Keys of sources whose links may mean another file now."""
-    removed: set[int] = field(default_factory=set)
 
 
 class Indexer:
@@ -97,13 +84,21 @@ class Indexer:
 
         `force` re-does notes whose bytes are as stored. Raises StoreError if the commit fails: then nothing happened.
         """
-        plan = _Plan(run, force)
+        plan = Plan(run, force)
+        self.prepare(plan, paths)
+        return self.finish(plan)
+
+    def prepare(self, plan: Plan, paths: Iterable[str]) -> None:
+        """The first half of the road: read and derive. Changes nothing, so a plan may grow bit by bit."""
         for path in paths:
             self._read(path, plan)
+
+    def finish(self, plan: Plan) -> list[str]:
+        """The second half: names, links, rows, one commit, publish."""
         self._hold_back(plan)
         self._name(plan)
-        notes = tuple(self._rows.note(draft, file.stat.mtime_ns, run, force) for draft, file in plan.drafts)
-        canvases = tuple(self._rows.canvas(path, raw, run) for path, raw, _ in plan.canvases)
+        notes = tuple(self._rows.note(draft, file.stat.mtime_ns, plan.run, plan.force) for draft, file in plan.drafts)
+        canvases = tuple(self._rows.canvas(path, raw, plan.run) for path, raw, _ in plan.canvases)
         relinked = self._relink(plan, {rows.meta.key for rows in notes} | {rows.key for rows in canvases})
         self._commit(plan, notes, canvases, relinked)
         return plan.unstable
@@ -113,7 +108,7 @@ class Indexer:
 
         Files that are never read (attachments, excluded notes, conflict copies) are done with this.
         """
-        plan = _Plan(run)
+        plan = Plan(run)
         for file in files:
             if file.kind in ("note", "canvas"):
                 plan.touched |= self.known.book.add_file(file.path)
@@ -124,7 +119,7 @@ class Indexer:
 
     def resolve(self, paths: Sequence[str], run: Run) -> None:
         """Answer the links of these notes and canvases again; what is as it was stays untouched."""
-        plan = _Plan(run)
+        plan = Plan(run)
         plan.touched = {key for path in paths if (key := self.known.key(path)) is not None}
         self._commit(plan, (), (), self._relink(plan, set()))
 
@@ -134,7 +129,7 @@ class Indexer:
 
     # ---------------------------------------------------------------------------------------------- 1, 2: read, derive
 
-    def _read(self, path: str, plan: _Plan) -> None:
+    def _read(self, path: str, plan: Plan) -> None:
         """The bytes of one path, and what they say."""
         kind = self.classifier.kind(path)
         if kind is None:
@@ -157,7 +152,7 @@ class Indexer:
         else:
             self._read_canvas(path, outcome, plan)
 
-    def _look_at(self, path: str, kind: FileKind, plan: _Plan) -> None:
+    def _look_at(self, path: str, kind: FileKind, plan: Plan) -> None:
         """A file whose bytes do not matter: is it there?"""
         seen = look(self._parts.vault, path, root_id=self._parts.root_id())
         if seen.stat is not None:
@@ -165,23 +160,32 @@ class Indexer:
         elif seen.error is None:
             plan.gone.append(path)
 
-    def _read_note(self, path: str, outcome: ReadOutcome, plan: _Plan) -> None:
+    def _read_note(self, path: str, outcome: ReadOutcome, plan: Plan) -> None:
         known, file = self.known.notes.get(path), VaultFile(path, "note", outcome.stat)
         if known is not None and not plan.force and known.raw_hash == hashlib.sha256(outcome.raw).hexdigest():
             dated_by_mtime = known.modified == utc_text(known.mtime_ns)
             if known.mtime_ns == outcome.stat.mtime_ns or not dated_by_mtime:
                 plan.files.append(file)
                 return
-        plan.drafts.append((derive(path, outcome.raw, self.options, self._parts.counter), file))
+        try:
+            draft = derive(path, outcome.raw, self.options, self._parts.counter)
+        except Exception as error:  # noqa: BLE001 - a mistake of ours must cost this note only, and must be seen (law 12)
+            event(log, "note cannot be derived", logging.ERROR, path=path, error=repr(error))
+            plan.run.error(f"{path}: {error!r}")
+            message = f"mindnetd made a mistake with this note ({type(error).__name__}); please report it"
+            plan.troubles.append(PathDiagnostics(path, (Diagnostic("internal", message),)))
+            plan.files.append(file)
+            return
+        plan.drafts.append((draft, file))
 
-    def _read_canvas(self, path: str, outcome: ReadOutcome, plan: _Plan) -> None:
+    def _read_canvas(self, path: str, outcome: ReadOutcome, plan: Plan) -> None:
         known, file = self.known.canvases.get(path), VaultFile(path, "canvas", outcome.stat)
         if known is not None and not plan.force and known.raw_hash == hashlib.sha256(outcome.raw).hexdigest():
             plan.files.append(file)
         else:
             plan.canvases.append((path, outcome.raw, file))
 
-    def _plain_file(self, file: VaultFile, plan: _Plan) -> None:
+    def _plain_file(self, file: VaultFile, plan: Plan) -> None:
         """An attachment, an excluded note, a conflict copy: a name that links may mean, and no more."""
         plan.files.append(file)
         key = self.known.key(file.path)
@@ -192,14 +196,14 @@ class Indexer:
             message = "a conflict copy of a sync tool is not indexed: merge it into its note, then delete it"
             plan.troubles.append(PathDiagnostics(file.path, (Diagnostic("conflict_copy", message),)))
 
-    def _unreadable(self, path: str, why: Unreadable, plan: _Plan) -> None:
+    def _unreadable(self, path: str, why: Unreadable, plan: Plan) -> None:
         """Keep what is known of the file, and say so. A lost vault is not the file's trouble."""
         plan.run.error(why.message)
         if why.code != "vault":
             message = f"{why.message}; what was indexed before is still served"
             plan.troubles.append(PathDiagnostics(path, (Diagnostic("unreadable", message),)))
 
-    def _hold_back(self, plan: _Plan) -> None:
+    def _hold_back(self, plan: Plan) -> None:
         """A root that is empty now is a vault that is not there, whatever single paths seem to say (the scan tells)."""
         if plan.gone and len(self.known.files) > 1 and self._root_lost():
             plan.run.error(f"vault {self._parts.vault}: empty now; nothing is deleted")
@@ -213,7 +217,7 @@ class Indexer:
 
     # -------------------------------------------------------------------------------------------------------- 3: names
 
-    def _name(self, plan: _Plan) -> None:
+    def _name(self, plan: Plan) -> None:
         """Which names the vault has now, and whose links that touches."""
         book = self.known.book
         for path in plan.gone:
@@ -232,7 +236,7 @@ class Indexer:
     # ----------------------------------------------------------------------------------------------- 4: links and rows
     # The rows of the notes and canvases themselves are made in ``rows.py``.
 
-    def _relink(self, plan: _Plan, own: set[int]) -> tuple[RelinkRows, ...]:
+    def _relink(self, plan: Plan, own: set[int]) -> tuple[RelinkRows, ...]:
         """The others: sources whose links mean another file now, though their bytes are as before."""
         keys = sorted(plan.touched - own - plan.removed)
         stored = read.load_links(self._parts.db, keys) if keys else {}
@@ -248,7 +252,7 @@ class Indexer:
 
     def _commit(
         self,
-        plan: _Plan,
+        plan: Plan,
         notes: tuple[NoteRows, ...],
         canvases: tuple[CanvasRows, ...],
         relinked: tuple[RelinkRows, ...],
@@ -277,6 +281,8 @@ class Indexer:
             batch = dataclasses.replace(batch, run=run.row())
         started = time.perf_counter()
         write.commit(self._parts.db, batch)
+        if run is not None:
+            run.stored = run.ended is not None
         self._parts.metrics.commit_seconds.observe(time.perf_counter() - started)
         self._parts.metrics.commits.inc()
 

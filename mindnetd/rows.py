@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from mindnetd.core.canvas import read_canvas
-from mindnetd.core.derive import DeriveOptions, Draft, meta_of, words_of
+from mindnetd.core.derive import DeriveOptions, Draft, meta_of
 from mindnetd.core.edges import edges_of, edges_of_links
 from mindnetd.core.identity import chunk_uuid, file_uuid
 from mindnetd.core.note import read_note
@@ -53,7 +53,7 @@ class RowMaker:
             chunks=chunks,
             title_passage=draft.chunked.title_passage,
             docs=tuple(
-                DocRow(chunk_keys[chunk.idx] if chunk is not None else key, terms) for chunk, terms in words_of(draft)
+                DocRow(chunk_keys[chunk.idx] if chunk is not None else key, terms) for chunk, terms in draft.words
             ),
             links=links,
             link_names=tuple(sorted(names)),

@@ -33,6 +33,8 @@ class Run:
     made: int = 0
     reused: int = 0
     errors: list[str] = field(default_factory=list)
+    stored: bool = False
+    """The store has it as it ended."""
 
     def error(self, text: str) -> None:
         """Note a failure (the first `MAX_ERRORS` are kept, all are counted)."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from mindnetd.backlog import Vectors
 from mindnetd.core.records import VaultFile
 from mindnetd.core.settle import MarkKind, SettleOptions, Settler
-from mindnetd.errors import MindnetError, StoreError, VaultError
+from mindnetd.errors import StoreError, VaultError
 from mindnetd.runs import Run
 from mindnetd.scan import diff, scan
 from mindnetd.telemetry import event
@@ -26,8 +27,10 @@ from mindnetd.writer_parts import WriterParts as WriterParts
 
 log = logging.getLogger(__name__)
 
-SLICE_S = 0.25
-"""What a slice of bulk work should take: the most that a save waits for it."""
+SLICE_S = 0.05
+"""What a slice of reading in bulk should take. A save waits at most for one, or for one commit of bulk work."""
+COMMIT_AT = 128
+"""Files that a commit of bulk work holds: a commit has a price of its own, and a save may have to wait for it."""
 LEAST_AT_ONCE = 64
 MOST_AT_ONCE = 256
 BURST = 48
@@ -58,6 +61,9 @@ class Writer(threading.Thread):
         self._scan_at: float | None = None
         self._burst_at = 0.0
         self._failures = 0
+        self.died: str | None = None
+        """Why the thread has ended though nobody asked it to."""
+        self._on_death: Callable[[], None] = lambda: None
         self._on_state: Callable[[], None] = lambda: None
         self._told: tuple[bool, str | None, bool] | None = None
         self.last_run: Run | None = None
@@ -88,6 +94,10 @@ class Writer(threading.Thread):
     def submit(self, bulk: Bulk) -> None:
         """Do this in slices, after what was submitted before."""
         self._send(lambda: self._bulks.append(bulk))
+
+    def on_death(self, died: Callable[[], None]) -> None:
+        """Call `died` when the thread ends by an error: a process that cannot write must not look alive."""
+        self._on_death = died
 
     def on_state(self, changed: Callable[[], None]) -> None:
         """Call `changed` on the writer thread when it became busy or quiet, or met or lost a trouble."""
@@ -137,7 +147,15 @@ class Writer(threading.Thread):
     # -------------------------------------------------------------------------------------------------------- the loop
 
     def run(self) -> None:
-        """Turn after turn until stopped."""
+        """Turn after turn until stopped. An error that nobody expects ends the thread, and with it the daemon."""
+        try:
+            self._run()
+        except Exception as error:  # noqa: BLE001 - the top of a thread: told, and the daemon ends
+            event(log, "writer died", logging.CRITICAL, error=repr(error), trace=traceback.format_exc(limit=-6))
+            self.died = f"the writer met an error that it does not know ({error!r}); see the log"
+            self._on_death()
+
+    def _run(self) -> None:
         while not self._stop_asked:
             self.beat = time.monotonic()
             try:
@@ -217,21 +235,24 @@ class Writer(threading.Thread):
                 ready.append(path)
         if ready:
             self._burst_at = now + BURST_PAUSE_S
+            for bulk in self._bulks:
+                bulk.forget(ready)
             run = self._parts.new_run("watch")
-            self._index(ready, run, force=False)
+            run.end()  # so that its last figures are part of its one commit
+            try:
+                unstable = self._parts.indexer.index(ready, run)
+            except StoreError:
+                unstable = ready
+                raise
+            finally:
+                self._again(unstable)
             self._end(run)
         return bool(ready)
 
-    def _index(self, paths: Sequence[str], run: Run, *, force: bool) -> None:
-        now = time.monotonic()
-        try:
-            unstable = self._parts.indexer.index(paths, run, force=force)
-        except StoreError:
-            for path in paths:
-                self._settler.mark(path, "scan", now)
-            raise
-        for path in unstable:
-            self._settler.mark(path, "scan", now)
+    def _again(self, paths: Iterable[str]) -> None:
+        """These were changing while they were read, or could not be stored."""
+        for path in paths:
+            self._settler.mark(path, "scan", time.monotonic())
 
     # --------------------------------------------------------------------------------------------------------- a scan
 
@@ -297,26 +318,30 @@ class Writer(threading.Thread):
     # ------------------------------------------------------------------------------------------------------- bulk work
 
     def _slice_of(self, bulk: Bulk) -> None:
-        """Do as much of it as fits `SLICE_S`."""
-        part = [bulk.items.popleft() for _ in range(min(self._slice, len(bulk.items)))]
-        if bulk.work is None:
-            part = [path for path in part if not self._being_written(path)]
-        if part:
+        """A little of it: files are derived in short slices and committed many at a time."""
+        if bulk.work is not None:
+            part = bulk.take(LEAST_AT_ONCE)
+            bulk.work(part, bulk.run)
+        elif bulk.items and len(bulk.plan) < COMMIT_AT:
+            part = [path for path in bulk.take(self._slice) if not self._being_written(path)]
             started = time.perf_counter()
-            try:
-                if bulk.work is not None:
-                    bulk.work(part, bulk.run)
-                else:
-                    self._index(part, bulk.run, force=bulk.force)
-            except MindnetError:
-                bulk.items.extendleft(reversed(part))
-                raise
+            self._parts.indexer.prepare(bulk.plan, part)
             took = time.perf_counter() - started
-            self._slice = max(LEAST_AT_ONCE, min(MOST_AT_ONCE, int(self._slice * min(2.0, SLICE_S / max(took, 1e-3)))))
-            if bulk.job:
-                self._parts.jobs.progress(bulk.job, bulk.total - len(bulk.items), bulk.total)
-        if not bulk.items:
+            self._slice = max(1, min(COMMIT_AT, int(self._slice * min(2.0, SLICE_S / max(took, 1e-3)))))
+        else:
+            self._commit(bulk)
+        if bulk.job:
+            self._parts.jobs.progress(bulk.job, bulk.total - len(bulk.items), bulk.total)
+        if not bulk.items and not len(bulk.plan):
             self._bulk_done(bulk)
+
+    def _commit(self, bulk: Bulk) -> None:
+        plan = bulk.renew()
+        try:
+            self._again(self._parts.indexer.finish(plan))
+        except StoreError:
+            bulk.items.extendleft(plan.paths())
+            raise
 
     def _being_written(self, path: str) -> bool:
         """Whether somebody is in the middle of writing it: then it settles, and is read at its end."""

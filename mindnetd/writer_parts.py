@@ -10,6 +10,7 @@ from pathlib import Path
 from mindnetd.core.settle import SettleOptions
 from mindnetd.errors import StoreError
 from mindnetd.index import Indexer
+from mindnetd.index_plan import Plan
 from mindnetd.jobs import JobBook
 from mindnetd.runs import Run
 from mindnetd.scan import ScanResult
@@ -32,6 +33,20 @@ class Bulk:
 
     def __post_init__(self) -> None:
         self.total = len(self.items)
+        self.plan = Plan(self.run, self.force)
+
+    def take(self, most: int) -> list[str]:
+        """The next paths."""
+        return [self.items.popleft() for _ in range(min(most, len(self.items)))]
+
+    def renew(self) -> Plan:
+        """The plan as far as it is; a new one takes its place."""
+        plan, self.plan = self.plan, Plan(self.run, self.force)
+        return plan
+
+    def forget(self, paths: Sequence[str]) -> None:
+        """A save has overtaken these: what was read of them is older."""
+        self.plan.discard(paths)
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -42,6 +42,8 @@ class Draft:
     note: ParsedNote
     chunked: Chunked
     hash_mode: HashMode
+    words: tuple[tuple[Chunk | None, TermCounts], ...]
+    """The documents of the lexical index: one a chunk, or one for the whole note (None) where its body is empty."""
 
     @cached_property
     def texts(self) -> dict[bytes, str]:
@@ -60,23 +62,23 @@ def derive(path: str, raw: bytes, options: DeriveOptions, counter: TokenCounter)
     """Read and cut one note. Never raises for any bytes."""
     note = read_note(path, raw, options.read)
     profile = choose_profile(note, options.default_profile, options.overlap)
+    chunked = chunk_note(note, profile, counter, options.window)
     return Draft(
         path=path,
         raw=raw,
         raw_hash=hashlib.sha256(raw).hexdigest(),
         note=note,
-        chunked=chunk_note(note, profile, counter, options.window),
+        chunked=chunked,
         hash_mode=choose_hash_mode(note, options.hash_mode),
+        words=tuple(_words(note, chunked.chunks)),
     )
 
 
-def words_of(draft: Draft) -> Iterator[tuple[Chunk | None, TermCounts]]:
-    """The documents of the lexical index: one a chunk, or one for the whole note (None) where its body is empty."""
-    note = draft.note
+def _words(note: ParsedNote, chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk | None, TermCounts]]:
     common = {"title": note.title, "aliases": "\n".join(note.aliases), "tags": " ".join(f"#{tag}" for tag in note.tags)}
-    if not draft.chunked.chunks:
+    if not chunks:
         yield None, analyze(common, note.lang)
-    for chunk in draft.chunked.chunks:
+    for chunk in chunks:
         yield chunk, analyze({**common, "headings": "\n".join(chunk.section), "body": chunk.words}, note.lang)
 
 
