@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mindnetd.ahead import Ahead
 from mindnetd.backlog import Awaited, EmbedQueue, Vectors
 from mindnetd.core.derive import DeriveOptions, derive, utc_text
 from mindnetd.core.records import Diagnostic, FileKind, NoteMeta, VaultFile
@@ -64,6 +65,8 @@ class Indexer:
         self.classifier = classifier
         self.known = Known()
         self._rows = RowMaker(self.known, parts.db, options)
+        self.ahead: Ahead | None = None
+        """Set while there is bulk work that is worth a second process."""
         self.excluded = False
         """Something that was indexed is excluded now: its text must leave the file (`store.upkeep.purge`)."""
         self._awaited = Awaited()
@@ -92,6 +95,17 @@ class Indexer:
         """The first half of the road: read and derive. Changes nothing, so a plan may grow bit by bit."""
         for path in paths:
             self._read(path, plan)
+
+    def derive_ahead(self) -> Ahead:
+        """Start a child that derives what will be prepared next; `stop_ahead` ends it."""
+        self.ahead = Ahead(self._parts.vault, self.options, MAX_NOTE_BYTES)
+        return self.ahead
+
+    def stop_ahead(self) -> None:
+        """End the child, if there is one."""
+        if self.ahead is not None:
+            self.ahead.close()
+            self.ahead = None
 
     def finish(self, plan: Plan) -> list[str]:
         """The second half: names, links, rows, one commit, publish."""
@@ -162,11 +176,16 @@ class Indexer:
 
     def _read_note(self, path: str, outcome: ReadOutcome, plan: Plan) -> None:
         known, file = self.known.notes.get(path), VaultFile(path, "note", outcome.stat)
-        if known is not None and not plan.force and known.raw_hash == hashlib.sha256(outcome.raw).hexdigest():
+        raw_hash = hashlib.sha256(outcome.raw).hexdigest()
+        if known is not None and not plan.force and known.raw_hash == raw_hash:
             dated_by_mtime = known.modified == utc_text(known.mtime_ns)
             if known.mtime_ns == outcome.stat.mtime_ns or not dated_by_mtime:
                 plan.files.append(file)
                 return
+        draft = self.ahead.take(path, outcome.raw, raw_hash) if self.ahead is not None else None
+        if draft is not None:
+            plan.drafts.append((draft, file))
+            return
         try:
             draft = derive(path, outcome.raw, self.options, self._parts.counter)
         except Exception as error:  # noqa: BLE001 - a mistake of ours must cost this note only, and must be seen (law 12)

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 SLICE_S = 0.05
 """What a slice of reading in bulk should take. A save waits at most for one, or for one commit of bulk work."""
-COMMIT_AT = 128
+COMMIT_AT = 256
 """Files that a commit of bulk work holds: a commit has a price of its own, and a save may have to wait for it."""
 LEAST_AT_ONCE = 64
 MOST_AT_ONCE = 256
@@ -165,6 +165,7 @@ class Writer(threading.Thread):
             self._tell_state()
             if pause:
                 self.wait_for_message(pause)
+        self._parts.indexer.stop_ahead()
         for bulk in self._bulks:
             if bulk.job:
                 self._parts.jobs.fail(bulk.job, "the daemon stopped")
@@ -323,6 +324,7 @@ class Writer(threading.Thread):
             part = bulk.take(LEAST_AT_ONCE)
             bulk.work(part, bulk.run)
         elif bulk.items and len(bulk.plan) < COMMIT_AT:
+            bulk.look_ahead(self._parts.indexer)
             part = [path for path in bulk.take(self._slice) if not self._being_written(path)]
             started = time.perf_counter()
             self._parts.indexer.prepare(bulk.plan, part)
@@ -352,6 +354,7 @@ class Writer(threading.Thread):
 
     def _bulk_done(self, bulk: Bulk) -> None:
         self._bulks.popleft()
+        self._parts.indexer.stop_ahead()
         self._end(bulk.run)
         if bulk.job:
             result = {"run": bulk.run.id, "changed": bulk.run.changed, "failed": bulk.run.failed}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mindnetd.ahead import WORTH_IT
 from mindnetd.core.settle import SettleOptions
 from mindnetd.errors import StoreError
 from mindnetd.index import Indexer
@@ -15,6 +17,8 @@ from mindnetd.jobs import JobBook
 from mindnetd.runs import Run
 from mindnetd.scan import ScanResult
 from mindnetd.vaultio import RootId
+
+ASK_AT_ONCE = 64
 
 
 @dataclass
@@ -28,6 +32,8 @@ class Bulk:
     total: int = 0
     work: Callable[[Sequence[str], Run], None] | None = None
     """What to do with a slice, where it is not indexing."""
+    asked: int = 0
+    """How many of the items a child was asked to derive ahead."""
     done: Callable[[], None] = lambda: None
     """Called on the writer thread when all of it is done."""
 
@@ -38,6 +44,19 @@ class Bulk:
     def take(self, most: int) -> list[str]:
         """The next paths."""
         return [self.items.popleft() for _ in range(min(most, len(self.items)))]
+
+    def look_ahead(self, indexer: Indexer) -> None:
+        """Where there is much to do, a second process derives what comes next (``ahead.py``)."""
+        ahead = indexer.ahead
+        if ahead is None and len(self.items) >= WORTH_IT:
+            ahead = indexer.derive_ahead()
+        if ahead is None or ahead.room < ASK_AT_ONCE:
+            return
+        taken = self.total - len(self.items)
+        self.asked = max(self.asked, taken)
+        wanted = list(itertools.islice(self.items, self.asked - taken, self.asked - taken + ASK_AT_ONCE))
+        self.asked += len(wanted)
+        ahead.ask(wanted)
 
     def renew(self) -> Plan:
         """The plan as far as it is; a new one takes its place."""

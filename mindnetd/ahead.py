@@ -1,0 +1,159 @@
+"""Deriving ahead: while the writer commits, a child process reads and derives the notes that come next.
+
+Deriving is pure, so it does not matter where it is done; in bulk it is half of the work, and Python does one thing at a
+time in a process. The writer still reads every note itself and takes a result only if it was made of the very same
+bytes. A child that is slow, dead or mistaken costs time and nothing else: the writer derives for itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+
+from mindnetd.core.derive import DeriveOptions, Draft, derive
+from mindnetd.inference.tokenizer import PinnedCounter
+from mindnetd.telemetry import event
+from mindnetd.vaultio import ReadOutcome, read_stable
+
+log = logging.getLogger(__name__)
+
+FRAME = struct.Struct("<Q")
+WORTH_IT = 400
+"""Bulk work of fewer notes is done before a child would be ready."""
+WINDOW = 384
+"""Notes that may be asked for and not yet taken: what bounds the memory of results that wait."""
+PATIENCE_S = 30.0
+"""How long the writer waits for one result before it does the work itself (a huge note takes seconds)."""
+
+
+class Ahead:
+    """The parent's end: `ask` for paths in the order in which they will be taken, then `take` them. Writer thread."""
+
+    def __init__(self, vault: Path, options: DeriveOptions, max_bytes: int) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "mindnetd.ahead"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._asked: dict[str, None] = {}
+        self._results: dict[str, bytes] = {}
+        self._arrived = threading.Condition()
+        self._over = False
+        self._send((vault, options, max_bytes))
+        self._reader = threading.Thread(target=self._read, name="mindnetd-ahead", daemon=True)
+        self._reader.start()
+
+    @property
+    def room(self) -> int:
+        """How many more paths may be asked for now."""
+        return 0 if self._over else WINDOW - len(self._asked)
+
+    def ask(self, paths: Iterable[str]) -> None:
+        """These will be taken next."""
+        wanted = list(paths)
+        self._asked.update(dict.fromkeys(wanted))
+        self._send(wanted)
+
+    def take(self, path: str, raw: bytes, raw_hash: str) -> Draft | None:
+        """The note as the child derived it from exactly these bytes; None if it was not asked for, or cannot tell."""
+        if path not in self._asked:
+            return None
+        with self._arrived:
+            self._arrived.wait_for(lambda: path in self._results or self._over, PATIENCE_S)
+            found = self._results.pop(path, None)
+        del self._asked[path]
+        draft: Draft | None = pickle.loads(found) if found else None
+        if draft is None or draft.raw_hash != raw_hash:
+            return None
+        return dataclasses.replace(draft, raw=raw)
+
+    def close(self) -> None:
+        """End the child."""
+        self._over = True
+        self._child.kill()
+        self._child.wait()
+        self._reader.join()
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe is not None:
+                _close(pipe)
+
+    def _send(self, message: object) -> None:
+        assert self._child.stdin is not None
+        try:
+            _put(self._child.stdin, message)
+        except OSError:
+            self._end("cannot be asked")
+
+    def _read(self) -> None:
+        assert self._child.stdout is not None
+        while (message := _get(self._child.stdout)) is not None:
+            path, result = message
+            with self._arrived:
+                self._results[path] = result
+                self._arrived.notify_all()
+        self._end("has ended")
+
+    def _end(self, why: str) -> None:
+        if not self._over:
+            event(log, "no deriving ahead", logging.WARNING, reason=f"the child {why}")
+        with self._arrived:
+            self._over = True
+            self._arrived.notify_all()
+
+
+def serve(source: IO[bytes], target: IO[bytes]) -> None:
+    """The child's end: the first message is (vault, options, max bytes), each further one a list of paths."""
+    first = _get(source)
+    if first is None:
+        return
+    vault, options, max_bytes = first
+    counter = PinnedCounter()
+    while (paths := _get(source)) is not None:
+        for path in paths:
+            outcome = read_stable(vault, path, max_bytes=max_bytes)
+            result = b""
+            if isinstance(outcome, ReadOutcome):
+                result = pickle.dumps(_derive(path, outcome.raw, options, counter), pickle.HIGHEST_PROTOCOL)
+            _put(target, (path, result))
+
+
+def _derive(path: str, raw: bytes, options: DeriveOptions, counter: PinnedCounter) -> Draft | None:
+    """The draft without what its rows are not made of; None where deriving fails (the writer will see and say so)."""
+    try:
+        draft = derive(path, raw, options, counter)
+    except Exception:  # noqa: BLE001 - the writer derives it again and reports what is wrong with it
+        return None
+    note = dataclasses.replace(draft.note, blocks=(), headings=(), hidden=())
+    return dataclasses.replace(draft, raw=b"", note=note)
+
+
+def _put(pipe: IO[bytes], message: object) -> None:
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    pipe.write(FRAME.pack(len(data)) + data)
+    pipe.flush()
+
+
+def _get(pipe: IO[bytes]) -> Any:
+    """The next message; None at the end."""
+    head = pipe.read(FRAME.size)
+    if len(head) < FRAME.size:
+        return None
+    data = pipe.read(FRAME.unpack(head)[0])
+    return pickle.loads(data) if data else None
+
+
+def _close(pipe: IO[bytes]) -> None:
+    try:
+        pipe.close()
+    except OSError:  # what was still to be sent has nobody to read it
+        return
+
+
+if __name__ == "__main__":
+    serve(sys.stdin.buffer, sys.stdout.buffer)
