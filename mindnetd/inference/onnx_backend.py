@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 from pathlib import Path
 
 import numpy as np
+
+# The runtime of PyPI reports to its maker, from 1.32 on Linux too, and keeps a queue of reports in the user's cache.
+# Nothing may leave the machine, and its own call to switch that off comes too late: only this, before the import, does.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime as ort  # type: ignore[import-untyped]
 
 from mindnetd.errors import ModelError
