@@ -63,6 +63,14 @@ def test_several_daemons_are_listed(runtime: Path) -> None:
     assert ran.returncode == 2 and "home, work" in ran.stderr and ran.stderr.count("\n") == 1
 
 
+def test_wrong_use_is_one_line_and_exit_2(runtime: Path) -> None:
+    """A missing argument, an unknown command, a value of the wrong kind: one line that says where to read more."""
+    for words in ([], ["nonsense"], ["query"], ["query", "x", "-k", "many"], ["status", "--nope"]):
+        ran = run_process(*words, env=env_of(runtime))
+        assert ran.returncode == 2 and ran.stdout == "", words
+        assert ran.stderr.startswith("mindnet: ") and "--help" in ran.stderr and ran.stderr.count("\n") == 1, words
+
+
 def test_no_daemon_is_exit_3(runtime: Path) -> None:
     """No socket, a dead one, a missing one: exit 3 and what to do."""
     with pytest.raises(UnreachableError, match="mindnetd run"):

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from mindnetd.client.commands import COMMANDS, COMMON, Command, Opt
 from mindnetd.client.locate import UnclearError, find_socket
@@ -80,6 +80,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refused(error, as_json="--json" in (sys.argv[1:] if argv is None else argv))
 
 
+class _Parser(argparse.ArgumentParser):
+    """Errors are one line, as everywhere; exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where to read more."""
+        self.exit(WRONG_USE, f"mindnet: {message} (see `{self.prog} --help`)\n")
+
+
 def _run(argv: Sequence[str]) -> int:
     args = parser(argv).parse_args(argv)
     command: Command = args.command
@@ -108,10 +116,10 @@ def _refused(error: RefusedError, *, as_json: bool) -> int:
 def parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The argument parser. Only commands that are named in ``argv`` get their arguments: building all costs more than
     most answers."""
-    top = argparse.ArgumentParser(prog="mindnet", description="Ask your notes: the client of mindnetd.")
+    top = _Parser(prog="mindnet", description="Ask your notes: the client of mindnetd.")
     top.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     _add_options(top, COMMON, default_none=True)
-    subs = top.add_subparsers(metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser)
+    subs = top.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     for command in COMMANDS:
         sub = subs.add_parser(command.name, help=command.help, description=command.help)
         sub.set_defaults(command=command)
