@@ -177,7 +177,7 @@ class Desk:
             "uptime_s": round(time.monotonic() - self._started, 3),
         }
 
-    def _progress(self, ready: int, pending: int) -> dict[str, Any] | None:
+    def _progress(self, ready: int, pending: int) -> dict[str, Any]:
         done, total = self._writer.bulk_progress()
         if total:
             return {"stage": "notes", "done": done, "total": total, "eta_s": None}
@@ -188,7 +188,7 @@ class Desk:
                 "total": ready + pending,
                 "eta_s": self._engine.pace.eta_s(pending),
             }
-        return None
+        return {"stage": None, "done": ready, "total": ready, "eta_s": 0.0}
 
     def embedding_totals(self) -> Mapping[str, int]:
         """Made and reused over all runs that are kept."""

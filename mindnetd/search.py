@@ -27,6 +27,8 @@ from mindnetd.lanes.segments import BoolArray
 from mindnetd.lanes.snapshot import HotSnapshot
 
 _ATTEMPTS = 3
+STAGES = ("embed", "lexical", "dense", "graph", "hydrate")
+"""What `took_ms` always tells."""
 
 Vector = NDArray[np.float32]
 EmbedQuery = Callable[[str], Vector]
@@ -156,8 +158,8 @@ class Stopwatch:
         self._last = now
 
     def result(self) -> dict[str, float]:
-        """Every stage, and ``total``."""
-        return {**self._spent, "total": (time.perf_counter() - self._start) * 1000}
+        """Every stage, 0 for one that there was no need for, and ``total``."""
+        return {**dict.fromkeys(STAGES, 0.0), **self._spent, "total": (time.perf_counter() - self._start) * 1000}
 
 
 def check(spec: QuerySpec) -> None:

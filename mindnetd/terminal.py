@@ -153,7 +153,7 @@ class _Stages:
     def show(self, status: dict[str, Any]) -> None:
         progress = status.get("progress") or {}
         vectors = status.get("vectors") or {}
-        if status["state"] in ("starting", "indexing") and progress.get("total"):
+        if progress.get("stage") == "notes" and status["state"] in ("starting", "indexing"):
             self._set("notes", int(progress.get("done", 0)), int(progress["total"]))
         elif "notes" in self._tasks:
             self._set("notes", int(status.get("notes", 0)), int(status.get("notes", 0)))

@@ -220,7 +220,7 @@ class StatusReply(Reply):
     passages: int
     queue: int
     vectors: VectorCounts
-    progress: dict[str, Any] | None
+    progress: dict[str, Any]
     watcher: dict[str, Any]
     last_run: dict[str, Any] | None
     jobs: list[dict[str, Any]]

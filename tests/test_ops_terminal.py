@@ -30,7 +30,7 @@ def status(state: str, notes: int = 0, ready: int = 0, pending: int = 0, done: i
         "notes": notes,
         "passages": ready + pending,
         "vectors": {"ready": ready, "pending": pending},
-        "progress": {"done": done, "total": 5, "eta_s": None},
+        "progress": {"stage": "notes", "done": done, "total": 5, "eta_s": None},
     }
 
 

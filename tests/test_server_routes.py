@@ -68,6 +68,7 @@ def test_a_query_answers_with_every_field(served: Served) -> None:
     assert sum(part["term"] for name, part in hit["explain"].items() if name != "lanes") == pytest.approx(hit["score"])
     assert reply["mode"] == "local" and reply["mode_reason"] == "no entity" and reply["answer"] is None
     assert reply["revision"] == served.world.desk.revision and reply["took_ms"]["total"] >= 0
+    assert {"embed", "lexical", "dense", "graph", "hydrate", "total"} <= reply["took_ms"].keys()
 
 
 def test_highlights_are_inside_the_snippet(served: Served) -> None:

@@ -42,7 +42,7 @@ def show_status(status: Mapping[str, Any], paint: Paint) -> Iterable[str]:
     total = vectors["ready"] + vectors["pending"]
     yield f"  vectors   {bar(vectors['ready'], total)} {vectors['ready']} of {total}"
     progress = status["progress"]
-    if progress:
+    if progress["done"] < progress["total"]:
         eta = f", about {progress['eta_s']:.0f} s left" if progress.get("eta_s") is not None else ""
         yield f"  progress  {bar(progress['done'], progress['total'])} {progress['done']} of {progress['total']}{eta}"
     if status["queue"]:
