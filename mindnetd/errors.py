@@ -9,7 +9,7 @@ MindnetError                 code, message, status, exit_code
 ├── TooMany         429  4   ``too_many_requests``
 ├── Unavailable     503  4   ``starting``, ``degraded``, ``timeout``
 ├── ConfigError      -   2   configuration, with file and line
-├── StoreError      503  1   the database file
+├── StoreError      503  1   the database file (``locked``: 4)
 ├── ModelError      503  1   weights, tokenizer, back end
 └── VaultError      503  1   the vault's folder
 
@@ -88,6 +88,11 @@ class StoreError(MindnetError):
     """The database file cannot be used as it is."""
 
     code, status = "store", 503
+
+    def __init__(self, message: str, *, code: str | None = None, detail: dict[str, Any] | None = None) -> None:
+        super().__init__(message, code=code, detail=detail)
+        if code == "locked":  # the answer is not "no": somebody else is at work
+            self.exit_code = Conflict.exit_code
 
 
 class ModelError(MindnetError):
