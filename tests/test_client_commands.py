@@ -17,6 +17,9 @@ from conftest import wait_until
 from server_make import Served, World, serve_world
 from test_server_routes import fill
 
+from mindnetd.client.ask import ONLY_NEAR, show, spot
+from mindnetd.client.paint import Paint
+
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
@@ -40,14 +43,53 @@ def test_query_shows_rank_title_place_and_marked_words(mindnet: Mindnet) -> None
     """A result is a head line with path:line, its heading, and the snippet with the words marked."""
     ran = mindnet("query", "valve", "opened", "dawn")
     assert ran.code == 0 and " 1. Valve timing  30_projects/valve.md:9" in ran.out
-    assert "The *valve* is *opened* at *dawn*" in ran.out and "mode local" in ran.out
+    assert "The *valve* is *opened* at *dawn*" in ran.out and "mode local" not in ran.out
 
 
 def test_query_explains_on_request(mindnet: Mindnet) -> None:
     """--explain shows terms that are added and the lanes."""
     out = mindnet("query", "valve", "--explain").out
-    assert "score " in out and "kw " in out and "lane lexical: rank 1" in out
+    assert "score " in out and "kw " in out and "lane lexical: rank 1" in out and "mode local" in out
     assert "score " not in mindnet("query", "valve").out
+
+
+@pytest.mark.parametrize(
+    ("section", "text", "line", "headings"),
+    [
+        (["A"], "# A\n\nthe word", 12, ["A"]),
+        (["A"], "# A word", 10, ["A"]),
+        (["A", "B"], "# A\n## B\ntext\n## C\n\n### D\nword", 16, ["A", "C", "D"]),
+        (["A", "B"], "## B\ntext\n## C\nword", 13, ["A", "C"]),
+        (["A", "B"], "### B\ntext\n## C\nword", 13, ["C"]),
+        (["A", "B"], "goes on\n## C\nword", 12, ["C"]),
+        (["A", "B"], "goes on\nword", 11, ["A", "B"]),
+        ([], "text\n```sh\n# no heading\n```\nword", 14, []),
+        (["B"], "## A\n## B\nword", 12, ["B"]),
+    ],
+)
+def test_a_hit_is_where_its_first_marked_word_is(section: list[str], text: str, line: int, headings: list[str]) -> None:
+    """A chunk of many short sections shows the line and the headings of the word, not those of its beginning."""
+    at = text.index("word")
+    chunk = {"text": text, "snippet": text, "highlights": [[at, at + 4]], "section": section, "start_line": 10}
+    assert spot(chunk) == (line, headings)
+
+
+def test_hits_that_only_meaning_found_say_so() -> None:
+    """Nearest is not near: a person must see that no result has a word of the question."""
+    note = {"path": "a.md", "title": "A"}
+
+    def shown(*lanes: str) -> str:
+        hit = {"rank": 1, "score": 1.0, "note": note, "chunk": None, "explain": {"lanes": dict.fromkeys(lanes)}}
+        reply = {"results": [hit], "warnings": [], "vectors": {"pending": 0}, "took_ms": {}}
+        return "\n".join(show(reply, Paint(False), explain=False))
+
+    assert ONLY_NEAR in shown("dense")
+    assert ONLY_NEAR not in shown("dense", "lexical") + shown("title")
+
+
+def test_an_empty_question_is_wrong_use(mindnet: Mindnet) -> None:
+    """Said before the daemon is asked."""
+    assert mindnet("query", "  ").code == 2 and "empty" in mindnet("query", "").err
 
 
 def test_query_passes_its_filters(mindnet: Mindnet) -> None:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mindnetd.client.main import WrongUseError
 from mindnetd.client.paint import Paint, clean
 
 if TYPE_CHECKING:
     from mindnetd.client.main import Call
 
+HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
+FENCE = re.compile(r" {0,3}(```+|~~~+)")
+ONLY_NEAR = "None of these notes has a word of the question: they are the nearest in meaning, however far away."
+
 
 def run_query(call: Call) -> int:
     """Ask; 1 when nothing was found."""
+    if not " ".join(call.args.text).strip():
+        raise WrongUseError("the question is empty; try: mindnet query 'what I look for'")
     body = call.client.post("/query", request_of(call.args))
     reply = json.loads(body)
     if call.json:
@@ -41,7 +49,7 @@ def request_of(args: Any) -> dict[str, Any]:
         "mode": args.mode,
         "top_k": args.top_k,
         "graph_hops": args.hops,
-        "explain": args.explain or args.json,
+        "explain": True,  # the lanes tell which notes have the words
         "lanes": ["lexical", "title"] if args.no_dense else None,
         "filters": _given(filters),
     }
@@ -64,30 +72,78 @@ def show(reply: Mapping[str, Any], paint: Paint, *, explain: bool) -> Iterable[s
         yield ""
     if not reply["results"]:
         yield "nothing found"
+    elif not any(_by_name_or_words(hit) for hit in reply["results"]):
+        yield paint(ONLY_NEAR, "yellow")
     for warning in reply["warnings"]:
         yield paint(f"! {clean(warning)}", "yellow")
-    pending = reply["vectors"]["pending"]
-    waiting = f", {pending} passages wait for their vector" if pending else ""
-    reason = f" ({clean(reply['mode_reason'])})" if reply["mode_reason"] else ""
-    count = len(reply["results"])
-    yield paint(
-        f"{count} result{'s' if count != 1 else ''} in {reply['took_ms'].get('total', 0):.0f} ms, "
-        f"mode {reply['mode']}{reason}, revision {reply['revision']}{waiting}",
-        "dim",
-    )
+    yield paint(_last_line(reply, explain=explain), "dim")
+
+
+def _by_name_or_words(hit: Mapping[str, Any]) -> bool:
+    lanes = (hit["explain"] or {}).get("lanes", {})
+    return not lanes or any(name != "dense" for name in lanes)
+
+
+def _last_line(reply: Mapping[str, Any], *, explain: bool) -> str:
+    count, pending = len(reply["results"]), reply["vectors"]["pending"]
+    parts = [f"{count} result{'s' if count != 1 else ''} in {reply['took_ms'].get('total', 0):.0f} ms"]
+    if explain:
+        reason = f" ({clean(reply['mode_reason'])})" if reply["mode_reason"] else ""
+        parts += [f"mode {reply['mode']}{reason}", f"revision {reply['revision']}"]
+    if pending:
+        parts.append(f"{pending} passages wait for their vector")
+    return ", ".join(parts)
 
 
 def _hit(hit: Mapping[str, Any], paint: Paint, *, explain: bool) -> Iterable[str]:
     note, chunk = hit["note"], hit["chunk"]
-    where = note["path"] + (f":{chunk['start_line']}" if chunk else "")
-    section = " › ".join(clean(part) for part in chunk["section"]) if chunk else ""
+    line, headings = spot(chunk) if chunk else (0, [])
+    if headings and headings[0] == note["title"]:
+        headings = headings[1:]  # the note's name stands above already
+    where = note["path"] + (f":{line}" if line else "")
     yield f"{hit['rank']:>2}. {paint(clean(note['title']), 'bold')}  {paint(clean(where), 'cyan')}"
-    if section:
-        yield f"    {paint(section, 'blue')}"
+    if headings:
+        yield f"    {paint(' › '.join(clean(part) for part in headings), 'blue')}"
     if chunk and chunk["snippet"]:
         yield "    " + paint.marked(chunk["snippet"], chunk["highlights"])
     if explain and hit.get("explain"):
         yield from _terms(hit, paint)
+
+
+def spot(chunk: Mapping[str, Any]) -> tuple[int, list[str]]:
+    """Line and headings of the first word that is marked, else of the snippet: a chunk may hold many short sections,
+    and its own line and headings are those of the first."""
+    text, at = chunk["text"], chunk["text"].find(chunk["snippet"])
+    if at < 0 or not chunk["snippet"]:
+        return chunk["start_line"], list(chunk["section"])
+    before = text[: at + (chunk["highlights"][0][0] if chunk["highlights"] else 0)].count("\n")
+    return chunk["start_line"] + before, _headings(list(chunk["section"]), text.split("\n")[: before + 1])
+
+
+def _headings(section: list[str], lines: list[str]) -> list[str]:
+    """The headings over the last of ``lines``; those that the lines begin with are the end of ``section``."""
+    above, opened, leading = section, list[tuple[int, str]](), True
+    for line, found in _outside_code(lines):
+        if found:
+            level = len(found[1])
+            if not leading and (not opened or level < opened[0][0]):
+                above = []  # their levels are not known here: better one heading than a wrong path
+            opened = [*(one for one in opened if one[0] < level), (level, found[2])]
+        elif leading and line.strip():
+            leading, above = False, section[: len(section) - len(opened)]
+    return section if leading else [*above, *(name for _, name in opened)]
+
+
+def _outside_code(lines: list[str]) -> Iterable[tuple[str, re.Match[str] | None]]:
+    """Each line, with the match of a heading where it is one and no line of a code block."""
+    fence = ""
+    for line in lines:
+        mark = FENCE.match(line)
+        yield line, None if fence or mark else HEADING.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence):
+            fence = ""
 
 
 def _terms(hit: Mapping[str, Any], paint: Paint) -> Iterable[str]:
