@@ -19,6 +19,7 @@ from test_server_routes import fill
 
 from mindnetd.client.ask import ONLY_NEAR, show, spot
 from mindnetd.client.paint import Paint
+from mindnetd.client.state import _event_line
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +210,9 @@ def test_graph_commands(mindnet: Mindnet) -> None:
 
 def test_state_commands(mindnet: Mindnet) -> None:
     """status and stats for a person."""
-    assert mindnet("status").out.startswith("ready") and "10 notes" in mindnet("status").out
+    status = mindnet("status").out
+    assert status.startswith("ready") and "10 notes" in status and "passages" in status
+    assert "None" not in status and "True" not in status and "fingerprint" not in status
     stats = mindnet("stats").out
     assert "documents" in stats and "edges references" in stats
 
@@ -268,6 +271,15 @@ def test_events_are_lines(served: Served) -> None:
     assert (line["event"], line["path"]) == ("note.indexed", "event.md")
     (served.world.vault / "event.md").unlink()
     served.world.index()
+
+
+def test_an_event_is_read_by_a_person() -> None:
+    """The note comes first, ids and what is not there are left out."""
+    line = _event_line(
+        {"event": "note.indexed", "time": "2026-01-01T00:00:00.1Z", "id": "x", "path": "a b.md", "revision": 3}
+    )
+    assert line.endswith("note.indexed    a b.md  revision=3") and "T00" not in line
+    assert _event_line({"event": "state", "state": "ready", "reason": None}).split() == ["state", "state=ready"]
 
 
 def test_a_reader_that_stops_is_no_error(served: Served) -> None:

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from mindnetd.client.paint import Paint, bar, clean, table
@@ -15,18 +16,27 @@ if TYPE_CHECKING:
     from mindnetd.client.main import Call
 
 STATE_STYLES = {"ready": "green", "indexing": "blue", "starting": "blue", "degraded": "red", "stopping": "yellow"}
+DAY_H = 24
+PULSE = "watch"
+"""The job that looks after the watcher every few seconds: no news."""
+SHOWN_ELSEWHERE = ("event", "time", "path", "id", "ended")
+UP_AND_CLEAR = "\x1b[{}F\x1b[J"
 
 
 def run_status(call: Call) -> int:
     """The state; with --follow again each second until interrupted."""
-    client = call.client
+    client, shown = call.client, list[str]()
     while True:
         body = client.get("/status")
         if call.json:
             call.raw(body)
         else:
-            for line in show_status(json.loads(body), Paint(call.color)):
-                call.out(line)
+            lines = list(show_status(json.loads(body), Paint(call.color)))
+            if shown and sys.stdout.isatty():
+                call.out(UP_AND_CLEAR.format(len(shown)) + "\n".join(lines))
+            elif lines != shown:
+                call.out("\n".join(([""] if shown else []) + lines))
+            shown = lines
         if not call.args.follow:
             return 0
         sys.stdout.flush()
@@ -40,30 +50,45 @@ def show_status(status: Mapping[str, Any], paint: Paint) -> Iterable[str]:
     yield f"{paint(state, STATE_STYLES.get(state, 'bold'))}{reason}  {paint(vault['path'], 'cyan')}"
     yield f"  index     {status['notes']} notes, {status['chunks']} chunks, revision {status['revision']}"
     total = vectors["ready"] + vectors["pending"]
-    yield f"  vectors   {bar(vectors['ready'], total)} {vectors['ready']} of {total}"
+    yield f"  vectors   {bar(vectors['ready'], total)} {vectors['ready']} of {total} passages"
     progress = status["progress"]
-    if progress["done"] < progress["total"]:
+    if progress and progress["done"] < progress["total"]:  # none from an older daemon that still runs
         eta = f", about {progress['eta_s']:.0f} s left" if progress.get("eta_s") is not None else ""
         yield f"  progress  {bar(progress['done'], progress['total'])} {progress['done']} of {progress['total']}{eta}"
     if status["queue"]:
         yield f"  queue     {status['queue']} paths"
     watcher = status["watcher"]
     yield f"  watcher   {watcher['kind']}, {watcher['watches']} folders, {watcher['overflows']} overflows"
-    yield f"  model     {_brief(status['model'])}"
+    yield f"  model     {_model(status['model'])}"
     yield f"  daemon    {status['version']}, up {_span(status['uptime_s'])}, {status['rss_bytes'] / 1e6:.0f} MB"
-    for job in status["jobs"]:
-        yield f"  job       {job['id']}: next {job['next'] or 'never'}, last {job['last'] or 'never'}"
+    now = datetime.now(UTC)
+    jobs = [
+        f"{job['id']} in {_span(_until(job['next'], now))}"
+        for job in status["jobs"]
+        if job["next"] and job["id"] != PULSE
+    ]
+    if jobs:
+        yield f"  next      {', '.join(jobs)}"
 
 
-def _brief(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {clean(str(part))}" for name, part in value.items() if part not in (None, ""))
-    return clean(str(value)) if value else "none"
+def _model(model: Mapping[str, Any] | None) -> str:
+    if not model:
+        return "none: the words are searched, meaning is not; `mindnetd model pull` fetches one"
+    name = clean(model["name"]).removeprefix(f"{model['backend']}:")
+    state = "ready" if model["ready"] else "not ready"
+    error = f": {clean(model['error'])}" if model.get("error") else ""
+    return f"{name} ({clean(model['backend'])}), {state}{error}"
+
+
+def _until(moment: str, now: datetime) -> float:
+    return max((datetime.fromisoformat(moment) - now).total_seconds(), 0.0)
 
 
 def _span(seconds: float) -> str:
     minutes = int(seconds) // 60
     hours = minutes // 60
+    if hours >= DAY_H:
+        return f"{hours // DAY_H} d {hours % DAY_H} h"
     return f"{hours} h {minutes % 60} min" if hours else f"{minutes} min" if minutes else f"{seconds:.0f} s"
 
 
@@ -135,6 +160,9 @@ def run_events(call: Call) -> int:
     return 0
 
 
-def _event_line(event: dict[str, Any]) -> str:
-    rest = "  ".join(f"{name}={clean(str(value))}" for name, value in event.items() if name not in ("event", "time"))
-    return f"{event.get('time', '')}  {event['event']:<14} {rest}".rstrip()
+def _event_line(event: Mapping[str, Any]) -> str:
+    """Local time, event, the note it is about, and the rest; `--json` has the ids."""
+    path = [clean(str(event["path"]))] if "path" in event else []
+    rest = [f"{k}={clean(str(v))}" for k, v in event.items() if k not in SHOWN_ELSEWHERE and v is not None]
+    at = datetime.fromisoformat(event["time"]).astimezone().strftime("%H:%M:%S") if event.get("time") else ""
+    return "  ".join([f"{at:<8}", f"{event['event']:<14}", *path, *rest]).rstrip()
