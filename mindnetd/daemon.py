@@ -27,6 +27,7 @@ from mindnetd.jobs import JobBook
 from mindnetd.lanes.hnsw import HnswLane
 from mindnetd.metrics import Metrics
 from mindnetd.progress import IndexSummary, Progress
+from mindnetd.reload import ANEW, BY_HAND, among, begin_anew
 from mindnetd.schedule import Schedule, Task
 from mindnetd.sdnotify import Notifier
 from mindnetd.search import Searcher
@@ -46,12 +47,15 @@ STALL_S = 120.0
 """A writer that has not come round for so long is taken for hung; a huge note may take a good part of it."""
 STOP_S = 8.0
 """How long the writer may take to finish what it has in hand when the daemon stops."""
-NEEDS_RESTART = ("vault", "db", "socket", "resources.", "embedding.", "vector_index")
 
 
 def run(config: Config, reread: Callable[[], Config]) -> int:
     """The daemon in the foreground; returns the exit code after SIGTERM or SIGINT. Raises MindnetError at the start."""
-    return asyncio.run(Daemon(config, reread).run())
+    daemon = Daemon(config, reread)
+    code = asyncio.run(daemon.run())
+    if daemon.anew:
+        begin_anew()
+    return code
 
 
 class Daemon:
@@ -60,6 +64,9 @@ class Daemon:
     def __init__(self, config: Config, reread: Callable[[], Config]) -> None:
         self._config, self._reread = config, reread
         self._notifier = Notifier.from_env(os.environ)
+        self._end: Callable[[], None] = lambda: None
+        self.anew = False
+        """It ended for a reload, and is to begin once more with the configuration as it is now."""
 
     async def run(self) -> int:
         """Socket, database, hot index, watcher, READY; then the reconcile. The index as it was serves at once."""
@@ -139,6 +146,7 @@ class Daemon:
         """On the writer thread: what is left out has changed."""
         self.engine.indexer.classifier = read_rules(self.engine.config)
         self.watcher.set_classifier(self.engine.indexer.classifier)
+        self.writer.start_over()
 
     # ------------------------------------------------------------------------------------------------------------ life
 
@@ -149,10 +157,8 @@ class Daemon:
             loop.add_signal_handler(number, self._stop_asked, stop)
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, self.reload))
 
-        def end() -> None:
-            loop.call_soon_threadsafe(stop.set)
-
-        self.writer.on_death(end)
+        self._end = lambda: loop.call_soon_threadsafe(stop.set)  # type: ignore[assignment]
+        self.writer.on_death(self._end)
         beat = loop.create_task(self._beat())
         try:
             await serve(build_app(self.desk), bound, ready=self._start, stop=stop)
@@ -182,7 +188,9 @@ class Daemon:
         self.engine.start_embedding(self.writer.deliver)
 
     def _stop_asked(self, stop: asyncio.Event) -> None:
-        if stop.is_set():  # a second signal: no draining
+        if self.anew:
+            self.anew = False  # it drains already, and now it ends with that
+        elif stop.is_set():  # a second signal: no draining
             os._exit(130)
         self.desk.stopping = True
         self._notifier.stopping()
@@ -233,13 +241,18 @@ class Daemon:
             event(log, "configuration not taken over", logging.ERROR, reason=error.message)
         else:
             self._take_over(fresh, retrieval)
-        self._notifier.ready(self._status_line())
+        if not self.anew:  # else the new beginning says so
+            self._notifier.ready(self._status_line())
 
     def _take_over(self, fresh: Config, retrieval: RetrievalSettings) -> None:
         changed = differences(self._config, fresh)
-        later = [key for key in changed if key.startswith(NEEDS_RESTART)]
-        if later:
-            event(log, "needs a restart", logging.WARNING, keys=", ".join(later))
+        if by_hand := among(changed, BY_HAND):
+            event(log, "needs a restart", logging.WARNING, keys=", ".join(by_hand))
+        if anew := among(changed, ANEW):
+            event(log, "beginning anew", keys=", ".join(anew))
+            self.anew = self.desk.stopping = True
+            self._end()
+            return
         self._config = self.engine.config = fresh
         self.searcher.settings = retrieval
         self.desk.refresh()
@@ -248,10 +261,10 @@ class Daemon:
 
     def _take_over_on_writer(self, fresh: Config) -> None:
         self.writer.configure(settle_options(fresh))
-        self._apply_rules()
         options = derive_options(fresh)
-        if options != self.engine.indexer.options:
-            self.engine.indexer.options = options
+        other, self.engine.indexer.options = options != self.engine.indexer.options, options
+        self._apply_rules()
+        if other:
             paths = sorted(self.engine.indexer.known.notes)
             self.writer.submit(Bulk(self.engine.new_run("reload"), deque(paths), force=True, done=self.engine.redone))
         self.writer.doubt("reload")
