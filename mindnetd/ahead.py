@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 import pickle
 import struct
 import subprocess
@@ -38,8 +39,12 @@ class Ahead:
     """The parent's end: `ask` for paths in the order in which they will be taken, then `take` them. Writer thread."""
 
     def __init__(self, vault: Path, options: DeriveOptions, max_bytes: int) -> None:
+        # in a session of its own: an interrupt at the terminal is for the parent, which ends the child
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "mindnetd.ahead"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-m", "mindnetd.ahead"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
         )
         self._asked: dict[str, None] = {}
         self._results: dict[str, bytes] = {}
@@ -140,12 +145,13 @@ def _put(pipe: IO[bytes], message: object) -> None:
 
 
 def _get(pipe: IO[bytes]) -> Any:
-    """The next message; None at the end."""
+    """The next message; None at the end, which a kill may put into the middle of a message."""
     head = pipe.read(FRAME.size)
     if len(head) < FRAME.size:
         return None
-    data = pipe.read(FRAME.unpack(head)[0])
-    return pickle.loads(data) if data else None
+    size = FRAME.unpack(head)[0]
+    data = pipe.read(size)
+    return pickle.loads(data) if len(data) == size else None
 
 
 def _close(pipe: IO[bytes]) -> None:
@@ -155,5 +161,13 @@ def _close(pipe: IO[bytes]) -> None:
         return
 
 
+def main() -> None:
+    """The child, from its start to its parent's end, which may come while an answer is being written."""
+    try:
+        serve(sys.stdin.buffer, sys.stdout.buffer)
+    except BrokenPipeError:
+        os._exit(0)  # without flushing what nobody reads
+
+
 if __name__ == "__main__":
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    main()

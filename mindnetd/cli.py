@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -171,6 +172,9 @@ def _start_logging(args: argparse.Namespace, env: Mapping[str, str], *, watched:
 
 
 def _run(args: argparse.Namespace, env: Mapping[str, str]) -> int:
+    # until the daemon's loop takes them over: told to stop is a clean end, and a reload finds nothing to reload yet
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     config = read_config(args, env)
     watched = args.progress == "on" or (args.progress == "auto" and sys.stdout.isatty())
     _start_logging(args, env, watched=watched)

@@ -103,6 +103,12 @@ class Writer(threading.Thread):
         """Call `changed` on the writer thread when it became busy or quiet, or met or lost a trouble."""
         self._on_state = changed
 
+    def start_over(self) -> None:
+        """What bulk work has prepared was prepared by rules that hold no longer: read it again. Writer thread."""
+        self._parts.indexer.stop_ahead()
+        for bulk in self._bulks:
+            bulk.again()
+
     def configure(self, settle: SettleOptions) -> None:
         """Take over other settle times. Writer thread."""
         self._settler.configure(settle)

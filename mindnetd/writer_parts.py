@@ -63,6 +63,13 @@ class Bulk:
         plan, self.plan = self.plan, Plan(self.run, self.force)
         return plan
 
+    def again(self) -> None:
+        """What is prepared, and not committed yet, is to be read once more."""
+        plan = self.renew()
+        troubled = (trouble.path for trouble in plan.troubles)
+        self.items.extendleft(dict.fromkeys([*plan.paths(), *plan.unstable, *troubled]))
+        self.asked = 0
+
     def forget(self, paths: Sequence[str]) -> None:
         """A save has overtaken these: what was read of them is older."""
         self.plan.discard(paths)

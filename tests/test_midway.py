@@ -1,0 +1,114 @@
+"""Rules that change in the middle of bulk work: nothing that was prepared by the old ones is committed."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from engine_kit import Bench, make_config
+
+from mindnetd import ahead
+from mindnetd.config import Config
+from mindnetd.core.derive import DeriveOptions
+from mindnetd.engine import derive_options, read_rules
+from mindnetd.store.dump import differences
+
+
+def exclude(vault: Path, bench: Bench) -> None:
+    (vault / ".obsidian" / "app.json").write_text(json.dumps({"userIgnoreFilters": ["private/"]}), encoding="utf-8")
+    bench.engine.indexer.classifier = read_rules(bench.engine.config)
+
+
+def other_options(vault: Path, bench: Bench) -> None:
+    bench.engine.indexer.options = derive_options(with_short_chunks(vault))
+
+
+def with_short_chunks(vault: Path) -> Config:
+    home = vault.parent
+    return make_config(home, vault, home / "fresh" / "notes.duckdb", chunking__default_profile="short")
+
+
+@pytest.mark.parametrize("change", [exclude, other_options])
+def test_rules_that_change_in_the_middle_hold_for_what_was_prepared(
+    tmp_path: Path, change: Callable[[Path, Bench], None]
+) -> None:
+    """A note that is excluded, or cut otherwise, after it was read and before its commit."""
+    vault = tmp_path / "vault"
+    for folder in (".obsidian", "private"):
+        (vault / folder).mkdir(parents=True)
+    for number in range(4):
+        (vault / f"n{number}.md").write_text(f"# Note\n\n{'word and more of them. ' * 900}\n", encoding="utf-8")
+        (vault / "private" / f"p{number}.md").write_text(f"secret {number} [[n1]]\n", encoding="utf-8")
+    bench = Bench(make_config(tmp_path, vault, tmp_path / "state" / "notes.duckdb"), None)
+    bench.writer.doubt("start")
+    while not (bench.writer._bulks and bench.writer._bulks[0].plan.drafts):
+        bench.writer._turn(time.monotonic())
+    change(vault, bench)
+    bench.writer.start_over()
+    bench.settle()
+    config = bench.engine.config if change is exclude else with_short_chunks(vault)
+    fresh = Bench(dataclasses.replace(config, db=tmp_path / "fresh" / "notes.duckdb"), None)
+    fresh.settle()
+    assert differences(bench.dump(), fresh.dump()) == []
+    bench.close()
+    fresh.close()
+
+
+def test_a_message_that_a_kill_cut_short_is_the_end() -> None:
+    """The reader of a child that was killed while it answered sees the end, not rubbish."""
+    whole = io.BytesIO()
+    ahead._put(whole, ("a.md", b"x" * 100))
+    for size in range(len(whole.getvalue())):
+        assert ahead._get(io.BytesIO(whole.getvalue()[:size])) is None
+
+
+def test_a_child_whose_parent_is_gone_ends_in_silence(tmp_path: Path) -> None:
+    """Nobody reads its answer: exit 0, and nothing on stderr. An interrupt at the terminal does not reach it."""
+    (tmp_path / "a.md").write_text("A note.\n", encoding="utf-8")
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "mindnetd.ahead"]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    os.close(reader)
+    assert child.stdin is not None
+    ahead._put(child.stdin, (tmp_path, DeriveOptions(), 1 << 20))
+    ahead._put(child.stdin, ["a.md"])
+    _, said = child.communicate(timeout=60)
+    assert (child.returncode, said) == (0, b"")
+    one = ahead.Ahead(tmp_path, DeriveOptions(), 1 << 20)
+    assert os.getpgid(one._child.pid) != os.getpgid(0)
+    one.close()
+    assert one._child.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("place", ["mindnetd.cli.load_config", "mindnetd.daemon.bind_socket", "mindnetd.daemon.Engine"])
+def test_told_to_stop_while_it_starts(tmp_path: Path, place: str) -> None:
+    """SIGTERM before the loop runs is a clean end too; SIGHUP, with nothing to reload yet, is no end at all."""
+    module, name = place.rsplit(".", 1)
+    (tmp_path / "vault").mkdir()
+    code = f"""
+import os, signal, sys
+import {module} as module
+from mindnetd import cli
+def stopped(*_, **__):
+    os.kill(os.getpid(), signal.SIGHUP)
+    print("after SIGHUP", flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+module.{name} = stopped
+sys.exit(cli.main(["run", "--vault", "vault", "--db", "state/n.duckdb", "--socket", "run/s.sock", "--offline"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (0, "after SIGHUP\n", False), done.stderr
+    assert not (tmp_path / "run" / "s.sock").exists()
