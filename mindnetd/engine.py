@@ -209,6 +209,9 @@ class Engine:
 
     def housekeep(self) -> None:
         """After bulk work: a smaller file, less memory."""
+        gone = upkeep.bound_garbage(self.db, utc_now())
+        if gone:  # the resident index must not hold what the file has lost
+            self.hot.forget_vectors(bytes.fromhex(text_hash) for text_hash in gone)
         upkeep.compact_if_needed(self.db)
         self._checked_at = self.db.revision
         memory.give_back()

@@ -16,7 +16,7 @@ from mindnetd.store.dump import differences, dump
 from mindnetd.store.integrity import integrity
 from mindnetd.store.read_hot import load_hot, load_vectors
 from mindnetd.store.records import Batch
-from mindnetd.store.upkeep import backup, collect_garbage, compact, compact_if_needed, purge
+from mindnetd.store.upkeep import SPARE_LEAST, backup, bound_garbage, collect_garbage, compact, compact_if_needed, purge
 from mindnetd.store.write import commit
 
 NOW = datetime(2026, 11, 30)
@@ -156,6 +156,19 @@ def test_garbage_waits_for_its_days(db: Database) -> None:
     commit(db, Batch(vectors=vectors(["never used"])))
     collect_garbage(db, NOW, 30)
     assert collect_garbage(db, NOW + timedelta(days=30), 30) == 1
+
+
+def test_unused_vectors_are_bounded_and_the_oldest_go_first(db: Database) -> None:
+    """Texts that never come back fill no file: half as many as the used ones stay, at least `SPARE_LEAST`."""
+    old = [f"old {number}" for number in range(SPARE_LEAST)]
+    commit(db, Batch(vectors=vectors(old)))
+    assert bound_garbage(db, NOW) == []
+    commit(db, Batch(vectors=vectors(["new 1", "new 2"])))
+    gone = bound_garbage(db, NOW + timedelta(days=1))
+    assert len(gone) == 2
+    assert set(gone) <= {sha(text) for text in old}
+    kept = load_vectors(db, [sha("new 1"), sha("a one"), *gone], FINGERPRINT, DIM).hashes
+    assert set(kept) == {sha("new 1"), sha("a one")}
 
 
 def test_a_purge_leaves_no_trace_in_the_file(db: Database) -> None:

@@ -27,6 +27,10 @@ _log = logging.getLogger(__name__)
 GROWTH = 1.5
 """A file that has grown past this many times its last compacted size is compacted."""
 
+SPARE_SHARE = 0.5
+"""Unused vectors that may stay, as a share of the used ones: with `GROWTH` the file stays below twice a fresh one."""
+SPARE_LEAST = 256
+
 FLOOR_BYTES = 4 << 20
 """A file smaller than this is left alone."""
 
@@ -137,6 +141,28 @@ def collect_garbage(db: Database, now: datetime, days: float) -> int:
             deleted += con.execute(f"DELETE FROM {table} WHERE unused_since <= ?", [before]).fetchall()[0][0]
         con.execute(statements("upkeep")["delete_unused_terms"])
     return deleted
+
+
+def bound_garbage(db: Database, now: datetime) -> list[str]:
+    """Delete the vectors that have been unused longest; return their text hashes (hex).
+
+    Unused ones may be `SPARE_SHARE` of the used ones, and at least `SPARE_LEAST`.
+
+    A vault that is rewritten again and again would fill the file with vectors of texts that never come back. What a
+    switch of branches or an undo needs stays: it is younger, and less than half of the vault.
+    """
+    gone: list[str] = []
+    with db.unrevised() as con:
+        for table, _ in vector_tables(con.execute(TABLES).fetchall()):
+            con.execute(statements("upkeep")["mark_used"].format(table=table))
+            con.execute(statements("upkeep")["mark_unused"].format(table=table), [now])
+            sql = f"SELECT count(*), count(unused_since) FROM {table}"
+            rows, unused = con.execute(sql).fetchall()[0]
+            over = unused - max(SPARE_LEAST, int((rows - unused) * SPARE_SHARE))
+            if over > 0:
+                found = con.execute(statements("upkeep")["delete_oldest_unused"].format(table=table), [over]).fetchall()
+                gone += [text_hash for (text_hash,) in found]
+    return gone
 
 
 def purge(db: Database, now: datetime) -> None:
