@@ -265,14 +265,14 @@ class Daemon:
         other, self.engine.indexer.options = options != self.engine.indexer.options, options
         self._apply_rules()
         if other:
-            paths = sorted(self.engine.indexer.known.notes)
-            self.writer.submit(Bulk(self.engine.new_run("reload"), deque(paths), force=True, done=self.engine.redone))
+            paths = deque(self.engine.indexer.known.read_paths())
+            self.writer.submit(Bulk(self.engine.new_run("reload"), paths, force=True, done=self.engine.redone))
         self.writer.doubt("reload")
 
 
 def begin(engine: Engine, writer: Writer, trigger: str) -> None:
     """Compare the vault with the file; before that, read again what the file alone cannot vouch for."""
-    everything = sorted(engine.indexer.known.notes)
+    everything = engine.indexer.known.read_paths()
     if engine.redo:
         writer.submit(Bulk(engine.new_run("upgrade"), deque(everything), force=True, done=engine.redone))
     elif engine.db.doubt:  # commits are lost: what the file says of a note's stamp may be older than the note's rows

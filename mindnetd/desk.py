@@ -226,7 +226,7 @@ class Desk:
 
     def request_reindex(self, paths: Sequence[str], everything: bool) -> Job:
         """Derive these notes again, or all of them, whatever their hashes say."""
-        known = self._engine.indexer.known.notes
+        known = self._engine.indexer.known.read_paths()
         wanted = set(known) if everything else set()
         for path in paths:
             below = {note for note in known if note == path or note.startswith(path.rstrip("/") + "/")}
@@ -246,11 +246,11 @@ class Desk:
 
     def request_resolve(self) -> Job:
         """Resolve every link again."""
-        paths = [*self._engine.indexer.known.notes, *self._engine.indexer.known.canvases]
+        paths = self._engine.indexer.known.read_paths()
         job = self._jobs.create("resolve", len(paths))
         run = self._engine.new_run("resolve")
         work = self._engine.indexer.resolve
-        self._writer.submit(Bulk(run, deque(sorted(paths)), job=job.id, work=work))
+        self._writer.submit(Bulk(run, deque(paths), job=job.id, work=work))
         return job
 
     def request_verify(self, hashes: bool) -> Job:

@@ -45,6 +45,10 @@ class Known:
         known = self.notes.get(path) or self.canvases.get(path)
         return known.key if known else None
 
+    def read_paths(self) -> list[str]:
+        """Every path whose bytes were read: notes and canvases, sorted."""
+        return sorted([*self.notes, *self.canvases])
+
     def path(self, key: int) -> str:
         """Where the note or canvas with `key` lies."""
         return self._paths[key]

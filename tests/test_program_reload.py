@@ -41,6 +41,7 @@ def daemon(tmp_path: Path, model_cache: Path) -> Any:
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / "a.md").write_text("# Herons\n\nHerons stand in the water.\n")
+    (vault / "c.canvas").write_text('{"nodes": [{"id": "1", "type": "file", "file": "a.md"}], "edges": []}')
     (vault / "b.md").write_text("---\nvisibility: sensitive\n---\n# Secrets\n\nWords.\n")
     running = Configured(tmp_path, vault, model_cache)
     running.start()
@@ -88,6 +89,24 @@ def test_parts_made_anew_in_the_same_process(daemon: Configured) -> None:
     assert next_reconcile(daemon) <= 60
     assert daemon.metric("mindnet_embeddings_made_total") == after["passages"]
     assert daemon.stop() == 0
+
+
+def test_other_ids_reach_canvases_too(daemon: Configured) -> None:
+    """Another id_prefix gives every note and canvas a new id, by a reload and by a restart; no edge is left behind."""
+    for round_number, prefix in enumerate(("second", "third")):
+        old = daemon.get("/notes/a.md")["note"]["id"]
+        if round_number:
+            daemon.stop()
+            daemon.save(id_prefix=prefix)
+            daemon.start()
+        else:
+            daemon.reload(id_prefix=prefix)
+        daemon.until(lambda: daemon.get("/notes/a.md")["note"]["id"] != old, "the new id")  # noqa: B023
+        daemon.settled()
+        assert daemon.job("/admin/verify")["result"]["differences"] == []
+        assert [edge["src"] for edge in daemon.get("/neighbors/a.md")["edges"]] == [
+            daemon.get("/notes/c.canvas")["note"]["id"]
+        ]
 
 
 def test_a_broken_configuration_changes_nothing(daemon: Configured) -> None:
