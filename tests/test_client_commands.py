@@ -18,8 +18,9 @@ from server_make import Served, World, serve_world
 from test_server_routes import fill
 
 from mindnetd.client.ask import ONLY_NEAR, show, spot
-from mindnetd.client.paint import Paint
-from mindnetd.client.state import _event_line
+from mindnetd.client.graph import evidence
+from mindnetd.client.paint import Paint, table
+from mindnetd.client.state import event_line
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +199,7 @@ def test_lists_are_walked_to_their_end(mindnet: Mindnet) -> None:
 def test_graph_commands(mindnet: Mindnet) -> None:
     """neighbors, expand, subgraph in each form."""
     near = mindnet("neighbors", "valve-timing").out
-    assert "→ references  pump" in near and "← references  board.canvas (file)" in near
+    assert "→ references  pump  " in near and "← references  board.canvas (file)" in near
     assert mindnet("neighbors", "valve-timing", "--kind", "depends_on").code == 1
     assert "├─" in mindnet("expand", "valve-timing", "--hops", "1").out
     assert mindnet("subgraph", "pump", "--format", "mermaid").out.startswith("flowchart LR\n")
@@ -206,6 +207,26 @@ def test_graph_commands(mindnet: Mindnet) -> None:
     assert "nodes" in json.loads(mindnet("subgraph", "pump", "--format", "json").out)
     page = mindnet("subgraph", "pump", "--format", "html").out
     assert page.startswith("<!doctype html>") and "http" not in page.replace("http-equiv", "").replace("www.w3", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("derived_from: [[B]]", "derived_from: [[B]]"),
+        ("lf a word, then [[B]] " + "and so on " * 20, "…a word, then [[B]] and so on"),
+        ("words and words and words and words before the [[B|link]]", "…and words before the [[B|link]]"),
+        ("![[" + "long" * 60 + "]]", "![[longlong"),
+        (None, ""),
+    ],
+)
+def test_the_words_around_a_link_are_whole_and_hold_the_link(text: str | None, shown: str) -> None:
+    """Not the first 80 characters of what may begin in the middle of a word."""
+    assert evidence(text, "B").startswith(shown) and len(evidence(text, "B")) <= 80
+
+
+def test_the_last_column_of_a_table_is_whole() -> None:
+    """A diagnostic says at its end what to do."""
+    assert table([["x" * 100, "y" * 100]])[0] == "x" * 71 + "…  " + "y" * 100
 
 
 def test_state_commands(mindnet: Mindnet) -> None:
@@ -275,11 +296,11 @@ def test_events_are_lines(served: Served) -> None:
 
 def test_an_event_is_read_by_a_person() -> None:
     """The note comes first, ids and what is not there are left out."""
-    line = _event_line(
+    line = event_line(
         {"event": "note.indexed", "time": "2026-01-01T00:00:00.1Z", "id": "x", "path": "a b.md", "revision": 3}
     )
     assert line.endswith("note.indexed    a b.md  revision=3") and "T00" not in line
-    assert _event_line({"event": "state", "state": "ready", "reason": None}).split() == ["state", "state=ready"]
+    assert event_line({"event": "state", "state": "ready", "reason": None}).split() == ["state", "state=ready"]
 
 
 def test_a_reader_that_stops_is_no_error(served: Served) -> None:

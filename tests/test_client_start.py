@@ -63,6 +63,13 @@ def test_several_daemons_are_listed(runtime: Path) -> None:
     assert ran.returncode == 2 and "home, work" in ran.stderr and ran.stderr.count("\n") == 1
 
 
+def test_a_name_that_nobody_has_lists_those_there_are(runtime: Path) -> None:
+    """A mistyped --vault is exit 3 and says which names there are."""
+    with listening(runtime / "home.sock"):
+        ran = run_process("status", "--vault", "hoem", env=env_of(runtime))
+    assert ran.returncode == 3 and "hoem" in ran.stderr and "there are: home" in ran.stderr
+
+
 def test_wrong_use_is_one_line_and_exit_2(runtime: Path) -> None:
     """A missing argument, an unknown command, a value of the wrong kind: one line that says where to read more."""
     for words in ([], ["nonsense"], ["query"], ["query", "x", "-k", "many"], ["status", "--nope"]):

@@ -7,11 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindnetd.client.paint import Paint, clean
+from mindnetd.client.paint import ELLIPSIS, Paint, clean, cut
 from mindnetd.client.transport import quote
 
 if TYPE_CHECKING:
     from mindnetd.client.main import Call
+
+EVIDENCE = 80
+SENT = 200
+"""Evidence of this length was cut by the daemon, and may begin with half a word."""
 
 
 class Graph(NamedTuple):
@@ -45,11 +49,27 @@ def run_neighbors(call: Call) -> int:
 
 
 def _edge_lines(graph: Graph, root: str, paint: Paint) -> Iterator[str]:
+    rows = []
     for edge in graph.edges:
         out = edge["src"] == root
         other = graph.nodes[edge["dst"] if out else edge["src"]]
-        evidence = f"  {paint(clean(edge['evidence'])[:80], 'dim')}" if edge["evidence"] else ""
-        yield f"  {'→' if out else '←'} {paint(edge['relation'], 'blue')}  {label(other)}{_kind(other)}{evidence}"
+        words = evidence(edge["evidence"], label(graph.nodes[edge["dst"]]))
+        rows.append(("→" if out else "←", edge["relation"], label(other) + _kind(other), words))
+    relations, labels = (max((len(row[n]) for row in rows), default=0) for n in (1, 2))
+    for arrow, relation, name, words in rows:
+        line = f"  {arrow} {paint(relation, 'blue')}{' ' * (relations - len(relation))}  {name:<{labels}}"
+        yield f"{line}  {paint(words, 'dim')}".rstrip()
+
+
+def evidence(text: str | None, target: str) -> str:
+    """The words around a link to ``target``: whole words, and the link among them."""
+    words = clean(text or "")
+    at = max(words.find(f"[[{target}"), 0)
+    if at > EVIDENCE // 3:
+        words = ELLIPSIS + words[words.find(" ", at - EVIDENCE // 3) + 1 :]
+    elif len(text or "") >= SENT and not words[:1].isupper() and " " in words:
+        words = ELLIPSIS + words.partition(" ")[2]
+    return cut(words, EVIDENCE)
 
 
 def run_expand(call: Call) -> int:

@@ -31,18 +31,26 @@ def find_socket(given: str | None, vault: str | None, env: Mapping[str, str]) ->
     if given:
         return given
     if vault:
-        return os.path.join(folder(env), f"{vault}.sock")
+        path = os.path.join(folder(env), f"{vault}.sock")
+        others = [name_of(other) for other in sockets(folder(env)) if other != path]
+        if others and not os.path.exists(path):
+            raise UnreachableError(f"no daemon is called {vault}; there are: {', '.join(others)}")
+        return path
     if env.get("MINDNETD_SOCKET"):
         return env["MINDNETD_SOCKET"]
     found = sockets(folder(env))
     if len(found) > 1:
         found = [path for path in found if answers(path)] or found[:1]
     if len(found) > 1:
-        names = ", ".join(os.path.basename(path).removesuffix(".sock") for path in found)
-        raise UnclearError(f"several daemons run: {names}; choose one with --vault NAME")
+        raise UnclearError(f"several daemons run: {', '.join(map(name_of, found))}; choose one with --vault NAME")
     if not found:
         raise UnreachableError(f"no daemon's socket in {folder(env)}; start one with `mindnetd run --vault DIR`")
     return found[0]
+
+
+def name_of(path: str) -> str:
+    """The instance that a socket belongs to."""
+    return os.path.basename(path).removesuffix(".sock")
 
 
 def sockets(place: str) -> list[str]:

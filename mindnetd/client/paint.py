@@ -52,14 +52,15 @@ def _flat(text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], widest: int = 72) -> list[str]:
-    """Rows as aligned columns; a cell over ``widest`` is cut."""
-    cells = [[_cut(clean(cell), widest) for cell in row] for row in rows]
+    """Rows as aligned columns; a cell over ``widest`` is cut, but never the last of a row: nothing stands beside it."""
+    cells = [[*(cut(clean(cell), widest) for cell in row[:-1]), *map(clean, row[-1:])] for row in rows]
     widths = [max(len(row[n]) for row in cells if len(row) > n) for n in range(max(map(len, cells), default=0))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in cells]
 
 
-def _cut(text: str, widest: int) -> str:
-    return text if len(text) <= widest else text[: widest - 1] + ELLIPSIS
+def cut(text: str, widest: int) -> str:
+    """``text``, or as much of it as fits with an ellipsis."""
+    return text if len(text) <= widest else text[: widest - 1].rstrip() + ELLIPSIS
 
 
 def bar(done: int, total: int, width: int = 24) -> str:

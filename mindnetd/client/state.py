@@ -155,12 +155,12 @@ def run_events(call: Call) -> int:
         *lines, pending = (pending + part).split(b"\n")
         for line in lines:
             if line.strip():
-                call.out(line.decode("utf-8", "replace") if call.json else _event_line(json.loads(line)))
+                call.out(line.decode("utf-8", "replace") if call.json else event_line(json.loads(line)))
         sys.stdout.flush()
     return 0
 
 
-def _event_line(event: Mapping[str, Any]) -> str:
+def event_line(event: Mapping[str, Any]) -> str:
     """Local time, event, the note it is about, and the rest; `--json` has the ids."""
     path = [clean(str(event["path"]))] if "path" in event else []
     rest = [f"{k}={clean(str(v))}" for k, v in event.items() if k not in SHOWN_ELSEWHERE and v is not None]
