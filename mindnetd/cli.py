@@ -209,7 +209,7 @@ def _init(args: argparse.Namespace, env: Mapping[str, str]) -> int:
     _say(f"wrote {written.file}")
     if written.excluded:
         _say(f"Obsidian's excluded files are honoured: {', '.join(written.excluded)}")
-    _say(f"next: mindnetd run --config {written.file}, or mindnetd service install --name {written.name}")
+    _say(f"next: mindnetd run --name {written.name}, or mindnetd service install --name {written.name}")
     return 0
 
 

@@ -223,8 +223,11 @@ def load_config(
         except ValueError as error:
             problems.append(Problem(given.where, f"{key} {error}"))
     if "vault" not in values and not any("vault" in str(p) for p in problems):
-        place = str(file) if file else "no configuration file"
-        problems.append(Problem(place, "no vault: give `vault:` there, or --vault DIR, or run `mindnetd init DIR`"))
+        problems.append(
+            Problem(str(file), "no vault: give `vault:` there, or --vault DIR")
+            if file
+            else Problem("no vault", "give --vault DIR, or write a configuration with `mindnetd init DIR`")
+        )
     _refuse(problems)
     config = _build(values, {key: given.where for key, given in found.items()}, (file, env, name))
     _refuse(list(_cross_checks(config)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ def write_config(vault: Path, env: Mapping[str, str], name: str | None = None) -
     """
     if not vault.is_dir():
         raise VaultError(f"{vault}: no such folder; give the folder of your notes")
+    vault = Path(os.path.abspath(vault))  # noqa: PTH100 - `.` has no name; a link as vault keeps its own
     where = places(env)
     name = name or slug(vault.name)
     if name != slug(name):
@@ -40,10 +42,13 @@ def write_config(vault: Path, env: Mapping[str, str], name: str | None = None) -
     where.config.mkdir(parents=True, exist_ok=True, mode=0o700)
     db = where.state / f"{name}.duckdb"
     if db.resolve().is_relative_to(vault.resolve()):
-        raise ConfigError(f"the state folder {where.state} is inside the vault; set XDG_STATE_HOME elsewhere")
+        raise ConfigError(
+            f"{vault}: mindnetd's own {where.state} is inside this folder, so this is no vault; "
+            "give the folder of your notes: mindnetd init DIR (or set XDG_STATE_HOME elsewhere)"
+        )
     try:
         with file.open("x", encoding="utf-8") as out:
-            out.write(fill_template(vault.absolute(), db, excluded))
+            out.write(fill_template(vault, db, excluded))
     except FileExistsError as error:
         raise ConfigError(f"{file} exists and is left as it is; edit it, or give another --name") from error
     return Written(file, name, excluded)

@@ -195,6 +195,10 @@ def _systemctl(env: Mapping[str, str], *words: str, check: bool = True) -> str:
         raise ServiceError(f"systemctl --user {' '.join(words)} did not end within {START_S:g} s") from error
     if check and done.returncode != 0:
         said = " ".join((done.stderr or done.stdout).split()) or f"exit status {done.returncode}"
+        if "connect to bus" in said:
+            raise ServiceError(
+                f"systemd has no session for this user ({said}); log in as the user, or use mindnetd run"
+            )
         raise ServiceError(f"systemctl --user {' '.join(words)}: {said}")
     return done.stdout
 

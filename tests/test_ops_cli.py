@@ -40,7 +40,7 @@ def test_version_and_help(tmp_path: Path) -> None:
         ((), "required: COMMAND"),
         (("fly",), "invalid choice: 'fly'"),
         (("run", "--wings"), "unrecognized arguments: --wings"),
-        (("run",), "no vault: give `vault:` there, or --vault DIR, or run `mindnetd init DIR`"),
+        (("run",), "no vault: give --vault DIR, or write a configuration with `mindnetd init DIR`"),
         (("config", "show", "--config", "none.yaml"), "--config none.yaml: no such file"),
         (("config", "show", "--vault", "/v", "--set", "watch"), "--set watch: expects KEY=VALUE"),
         (
@@ -95,6 +95,17 @@ def test_model_list_works_with_nothing(tmp_path: Path) -> None:
     assert "all-MiniLM-L6-v2  not fetched, pinned" in run(tmp_path, "model", "list").stdout
     done = run(tmp_path, "model", "verify")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_init_in_the_folder_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without DIR the folder one stands in is meant, and gives the name; the home folder is no vault."""
+    notes = tmp_path / "My Notes"
+    notes.mkdir()
+    monkeypatch.chdir(notes)
+    assert "/my-notes.yaml\n" in run(tmp_path, "init").stdout
+    assert f'vault: "{notes}"' in (tmp_path / "home/.config/mindnetd/my-notes.yaml").read_text()
+    monkeypatch.chdir(tmp_path / "home")
+    assert "give the folder of your notes: mindnetd init DIR" in run(tmp_path, "init").stderr
 
 
 def test_model_use(tmp_path: Path) -> None:

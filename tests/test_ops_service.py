@@ -127,6 +127,10 @@ def test_what_is_missing_is_said(tmp_path: Path, env: dict[str, str]) -> None:
         service.install(env, lambda _: None, name="x", vault=None)
     with pytest.raises(MindnetError, match="XDG_RUNTIME_DIR"):
         service.status({k: v for k, v in env.items() if k != "XDG_RUNTIME_DIR"}, lambda _: None, name="x")
+    fake_systemctl(tmp_path, "active")
+    (tmp_path / "bin/systemctl").write_text("#!/bin/sh\necho Failed to connect to bus: No medium found >&2; exit 1\n")
+    with pytest.raises(MindnetError, match=r"no session for this user .* or use mindnetd run"):
+        service.status(env, lambda _: None, name="x")
     with pytest.raises(MindnetError, match="systemctl is not here"):
         service.status(env | {"PATH": "/nowhere"}, lambda _: None, name="x")
 
