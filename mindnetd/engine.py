@@ -251,8 +251,10 @@ class Engine:
     def recover(self, error: StoreError) -> None:
         """A commit failed: reopen the file, load everything anew. Raises StoreError while that is not possible."""
         if error.code in REBUILDABLE:
-            raise error
-        self.db.reopen()
+            with self.db.swapped(force=True):
+                self._put_aside(error)
+        else:
+            self.db.reopen()
         self.reload()
 
     def close(self) -> None:
@@ -282,16 +284,16 @@ class Engine:
         except StoreError as error:
             if error.code not in REBUILDABLE:
                 raise
-            self.moved_aside = move_aside(path)
-            event(
-                log,
-                "database moved aside",
-                logging.ERROR,
-                path=str(path),
-                to=str(self.moved_aside),
-                reason=error.message,
-            )
+            self._put_aside(error)
             return self._database(path)
+
+    def _put_aside(self, error: StoreError) -> None:
+        """The vault is the truth: a file that lies is kept for whoever wants to look, and made anew."""
+        path = self.config.db
+        self.moved_aside = move_aside(path)
+        event(
+            log, "database moved aside", logging.ERROR, path=str(path), to=str(self.moved_aside), reason=error.message
+        )
 
     def _database(self, path: Path) -> Database:
         resources = self.config.resources

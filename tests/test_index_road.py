@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from engine_kit import Bench, make_config, open_shared
 
+from mindnetd.errors import StoreError
 from mindnetd.inference.embedder import Embedder
+from mindnetd.store.dump import differences
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +142,19 @@ def test_a_text_that_comes_back_is_not_embedded_again(tmp_path, vault, embedder,
     bench.settle()
     assert bench.made == 0
     assert bench.engine.counts().pending == 0
+
+
+def test_a_damaged_file_is_put_aside_and_made_anew(tmp_path, vault, embedder, opened) -> None:
+    """Damage that shows while the daemon runs: the file is kept aside, everything is indexed again, nothing is lost."""
+    write(vault, "n.md", "# Quince\n\nQuinces want long cooking. [[m]]\n")
+    write(vault, "m.md", "Medlars too.\n")
+    bench = start(opened, tmp_path, vault, embedder)
+    before = bench.dump()
+    bench.writer._store_failed(StoreError("a block is damaged", code="damaged"))
+    assert bench.writer.trouble is None
+    assert bench.engine.moved_aside is not None and bench.engine.moved_aside.exists()
+    bench.settle()
+    assert differences(before, bench.dump()) == []
 
 
 def test_the_vault_emptied_is_a_vault_missing(tmp_path, vault, embedder, opened) -> None:

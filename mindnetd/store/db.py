@@ -162,13 +162,15 @@ class Database:
             self._open()
 
     @contextmanager
-    def swapped(self) -> Iterator[None]:
+    def swapped(self, *, force: bool = False) -> Iterator[None]:
         """Close all connections, let the body replace the file, open it again; readers wait meanwhile.
+
+        With `force` readers that do not finish are interrupted.
 
         Raises StoreError ``busy`` where a reader does not finish within a second.
         """
         with self._write_lock:
-            self._close_connections(1, interrupt=False)
+            self._close_connections(5 if force else 1, interrupt=force)
             try:
                 yield
             finally:
