@@ -182,6 +182,8 @@ class Daemon:
             self.engine.start_embedding(self.writer.deliver)
         elif not self._config.offline:
             self.engine.model.fetch_in_background(lambda: self.writer.call(self._model_came))
+        else:
+            event(log, "no model", logging.WARNING, reason=self.engine.model.error)
 
     def _model_came(self) -> None:
         self.engine.reload()

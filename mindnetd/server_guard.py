@@ -142,11 +142,15 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, unknown)
 
 
+def _invalid(item: dict[str, Any]) -> dict[str, str]:
+    if item["type"] == "json_invalid":
+        why, at = item.get("ctx", {}).get("error", item["msg"]), item["loc"][-1]
+        return {"field": "body", "message": f"no JSON ({why}, at character {at})"}
+    return {"field": ".".join(str(part) for part in item["loc"][1:]) or "body", "message": item["msg"]}
+
+
 def _invalid_reply(error: RequestValidationError) -> Response:
-    found = [
-        {"field": ".".join(str(part) for part in item["loc"][1:]) or "body", "message": item["msg"]}
-        for item in error.errors()
-    ]
+    found = [_invalid(item) for item in error.errors()]
     bad_value = all(item["type"] in BAD_VALUES for item in error.errors())
     message = "; ".join(f"{item['field']}: {item['message']}" for item in found[:3])
     body = error_body("bad_value" if bad_value else "schema", message, {"errors": found})

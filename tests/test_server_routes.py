@@ -141,6 +141,7 @@ def test_bad_queries_are_refused(served: Served, body: object, status: int, code
     reply = served.call("POST", "/query", body)
     assert (reply.status, reply.code) == (status, code), reply.body
     assert "\n" not in reply.json()["error"]["message"]
+    assert not reply.json()["error"]["message"].split(":")[0].isdigit(), "it names the field or the body"
 
 
 def test_json_is_read_whatever_the_content_type(served: Served) -> None:
