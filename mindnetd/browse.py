@@ -169,7 +169,7 @@ class Browser:
         for one in links:
             if one.link.kind != "url":
                 hidden = one.resolved is not None and not self.path_shown(one.resolved, snapshot, view)
-                shown.append(_link(one, None if hidden else one.resolved))
+                shown.append(_link(one, hidden=hidden))
         return shown
 
     def path_shown(self, path: str, snapshot: HotSnapshot, view: View) -> bool:
@@ -317,7 +317,7 @@ def _canvas_note(canvas: StoredCanvas) -> Json:
     }
 
 
-def _link(one: ResolvedLink, resolved: str | None) -> Json:
+def _link(one: ResolvedLink, *, hidden: bool) -> Json:
     link = one.link
     return {
         "kind": link.kind,
@@ -326,8 +326,8 @@ def _link(one: ResolvedLink, resolved: str | None) -> Json:
         "heading": link.heading,
         "block": link.block,
         "display": link.display,
-        "resolved": resolved,
-        "ambiguous": one.ambiguous,
+        "resolved": None if hidden else one.resolved,
+        "ambiguous": one.ambiguous and not hidden,
         "in_comment": link.in_comment,
         "property": link.property,
         "line": link.line,

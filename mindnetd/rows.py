@@ -141,7 +141,8 @@ def link_diagnostics(links: Iterable[ResolvedLink]) -> tuple[Diagnostic, ...]:
         if answer.resolved is None:
             out.append(Diagnostic("link_unresolved", f"no file is called {link.target!r}", link.line))
         elif answer.ambiguous:
-            message = f"several files are called {link.target!r}; taken: {answer.resolved}"
+            # which one was taken stands in `links`, where a hidden note's path is left out
+            message = f"several files are called {link.target!r}; a path in the link would say which is meant"
             out.append(Diagnostic("link_ambiguous", message, link.line))
     return tuple(out)
 
