@@ -25,6 +25,7 @@ from mindnetd.services import ServerSettings
 from mindnetd.store import upkeep
 from mindnetd.store.db import Database
 from mindnetd.store.records import QueryRow, utc_now
+from mindnetd.vaultio import look
 from mindnetd.verify import Verifier
 from mindnetd.watch import WatcherStatus
 from mindnetd.writer import Bulk, Writer
@@ -230,13 +231,18 @@ class Desk:
         wanted = set(known) if everything else set()
         for path in paths:
             below = {note for note in known if note == path or note.startswith(path.rstrip("/") + "/")}
-            if not below and not (self._engine.config.vault / path).exists():
+            if not below and not self._is_file(path):
                 raise BadRequest(f"{path}: no such note or folder in the vault")
             wanted |= below or {path}
         job = self._jobs.create("reindex", len(wanted))
         run = self._engine.new_run("reindex")
         self._writer.submit(Bulk(run, deque(sorted(wanted)), force=True, job=job.id))
         return job
+
+    def _is_file(self, path: str) -> bool:
+        """Whether the vault has such a file now, though it is not indexed yet."""
+        engine = self._engine
+        return engine.indexer.classifier.kind(path) is not None and look(engine.config.vault, path).stat is not None
 
     def request_reconcile(self) -> Job:
         """Compare the vault with the database now."""

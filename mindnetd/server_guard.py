@@ -103,8 +103,17 @@ def _declared(scope: Scope) -> int:
 
 
 def error_body(code: str, message: str, detail: dict[str, Any]) -> dict[str, Any]:
-    """The body of every error."""
-    return {"error": {"code": code, "message": message, "detail": detail}}
+    """The body of every error. It repeats what was asked, which may hold halves of characters that are no UTF-8."""
+    return {"error": {"code": code, "message": whole(message), "detail": whole(detail)}}
+
+
+def whole(value: Any) -> Any:
+    """The value with ``?`` for every lone surrogate in its texts."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {whole(key): whole(item) for key, item in value.items()}
+    return [whole(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def error_reply(error: MindnetError) -> Response:

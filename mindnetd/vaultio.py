@@ -245,9 +245,17 @@ def _open_root(root: Path, root_id: RootId | None) -> int:
     return fd
 
 
+def _is_a_name(path: str) -> bool:
+    """Whether the system could have a file so called: no NUL, no half of a character (which only requests bring)."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
 def _open_below(root_fd: int, path: str) -> int:
     *folders, name = path.split("/")
-    if any(part in ("", ".", "..") for part in (*folders, name)):
+    if any(part in ("", ".", "..") for part in (*folders, name)) or not _is_a_name(path):
         raise FileNotFoundError(errno.ENOENT, "not a vault path", path)
     at = root_fd
     try:

@@ -456,8 +456,18 @@ def test_reindex_takes_paths_references_or_all(served: Served) -> None:
     assert served.call("POST", "/admin/reindex", {"all": True}).status == 202
     assert served.call("POST", "/admin/reindex", {}).status == 400
     assert served.call("POST", "/admin/reindex", {"paths": ["same"]}).code == "ambiguous"
-    assert served.call("POST", "/admin/reindex", {"paths": ["../x.md"]}).status == 400
     served.world.index()
+
+
+NO_PATHS = ("../x.md", "/etc/hostname", "/etc/host.md", "", ".", "..", "//", "a" * 5000, "\0.md", "\ud800", "\ud800.md")
+
+
+@pytest.mark.parametrize("path", [*NO_PATHS, ".obsidian/app.json", "no/such.md", "a/" * 2000 + "b.md"])
+def test_what_is_no_file_of_the_vault_is_not_reindexed(served: Served, path: str) -> None:
+    """Whatever a path says, it reaches nothing but the vault's files, and is a plain refusal."""
+    reply = served.call("POST", "/admin/reindex", {"paths": [path]})
+    assert (reply.status, reply.code) == (400, "bad_value")
+    assert served.call("POST", "/query", {"text": "a", path: 1}).status == 422
 
 
 def test_verify_lists_hashes_on_request(served: Served) -> None:
