@@ -170,8 +170,12 @@ def _name(env: Mapping[str, str], name: str | None) -> str:
         return name
     files = config_files(places(env).config)
     if len(files) != 1:
-        known = ", ".join(p.stem for p in files) or "none"
-        raise ConfigError(f"give --name NAME; configured: {known}")
+        known = ", ".join(p.stem for p in files)
+        raise ConfigError(
+            f"several vaults are configured; choose with --name: {known}"
+            if files
+            else "no vault is configured; `mindnetd service install --vault DIR` does it"
+        )
     return files[0].stem
 
 

@@ -174,10 +174,18 @@ class _Stages:
 def _finished(status: dict[str, Any]) -> bool:
     if status["state"] in ("degraded", "stopping"):
         return True
-    return status["state"] == "ready" and not (status.get("vectors") or {}).get("pending")
+    return status["state"] == "ready" and (not (status.get("vectors") or {}).get("pending") or bool(_no_model(status)))
+
+
+def _no_model(status: dict[str, Any]) -> str:
+    model = status.get("model") or {}
+    return "" if model.get("ready") else str(model.get("error") or "")
 
 
 def _last_line(status: dict[str, Any]) -> str:
+    if status["state"] == "ready" and _no_model(status):
+        notes = f"{status.get('notes', 0):,} notes"
+        return f"Ready for words: {notes}. Meaning follows by itself once there is a model: {_no_model(status)}"
     if status["state"] == "ready":
         return f"Ready: {status.get('notes', 0):,} notes, {status.get('passages', 0):,} passages. Ctrl-C stops it."
     return f"State {status['state']}: {status.get('reason') or 'no reason given'}"

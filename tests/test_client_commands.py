@@ -20,7 +20,7 @@ from test_server_routes import fill
 from mindnetd.client.ask import ONLY_NEAR, show, spot
 from mindnetd.client.graph import evidence
 from mindnetd.client.paint import Paint, table
-from mindnetd.client.state import event_line
+from mindnetd.client.state import event_line, show_status
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +236,21 @@ def test_state_commands(mindnet: Mindnet) -> None:
     assert "None" not in status and "True" not in status and "fingerprint" not in status
     stats = mindnet("stats").out
     assert "documents" in stats and "edges references" in stats
+
+
+def test_status_says_things_once(served: Served) -> None:
+    """A missing model is told in its line, the vectors' progress in theirs; reading has a line while it lasts."""
+    status = json.loads(served.call("GET", "/status").body)
+    status["model"] = {"name": "m", "backend": "onnx", "ready": False, "fingerprint": None, "error": "no weights"}
+    status["reason"] = "no weights"
+    status["vectors"] = {"ready": 1, "pending": 3}
+    status["progress"] = {"stage": "vectors", "done": 1, "total": 4, "eta_s": 90.0}
+    text = "\n".join(show_status(status, Paint(False)))
+    assert text.count("no weights") == 1 and "1 of 4 passages, about 1 min left" in text and "reading" not in text
+    status["progress"] = {"stage": "notes", "done": 1, "total": 7, "eta_s": None}
+    assert "1 of 7\n" in "\n".join(show_status(status, Paint(False)))
+    older = "\n".join(show_status(status | {"progress": None, "model": None}, Paint(False)))
+    assert "mindnetd model pull" in older
 
 
 @pytest.fixture

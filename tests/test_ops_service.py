@@ -120,6 +120,8 @@ def test_what_is_missing_is_said(tmp_path: Path, env: dict[str, str]) -> None:
     """No configuration, no vault, no session, no systemd: each a clear error."""
     with pytest.raises(ConfigError, match="mindnetd init"):
         service.install(env, lambda _: None, name=None, vault=None)
+    with pytest.raises(ConfigError, match="no vault is configured; `mindnetd service install"):
+        service.status(env, lambda _: None, name=None)
     notes = vault(tmp_path, "x")
     write_config(notes, env)
     notes.rmdir()

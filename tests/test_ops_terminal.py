@@ -67,6 +67,13 @@ def test_degraded_says_why() -> None:
     assert "State degraded: the vault is gone" in follow(status("degraded"))
 
 
+def test_without_a_model_it_ends_and_says_what_works() -> None:
+    """Offline: no bar that waits for ever."""
+    offline = {**status("ready", notes=3, pending=9), "model": {"ready": False, "error": "no weights here"}}
+    text = follow(offline)
+    assert "Ready for words: 3 notes" in text and "no weights here" in text
+
+
 def test_daemon_that_goes_away() -> None:
     """The display ends silently with the daemon."""
     assert "Ready" not in follow(status("indexing", done=1), None)

@@ -46,15 +46,17 @@ def run_status(call: Call) -> int:
 def show_status(status: Mapping[str, Any], paint: Paint) -> Iterable[str]:
     """The state for a person."""
     state, vault, vectors = status["state"], status["vault"], status["vectors"]
-    reason = f": {clean(status['reason'])}" if status["reason"] else ""
+    told_below = (status["model"] or {}).get("error")
+    reason = f": {clean(status['reason'])}" if status["reason"] not in (None, "", told_below) else ""
     yield f"{paint(state, STATE_STYLES.get(state, 'bold'))}{reason}  {paint(vault['path'], 'cyan')}"
     yield f"  index     {status['notes']} notes, {status['chunks']} chunks, revision {status['revision']}"
     total = vectors["ready"] + vectors["pending"]
-    yield f"  vectors   {bar(vectors['ready'], total)} {vectors['ready']} of {total} passages"
-    progress = status["progress"]
-    if progress and progress["done"] < progress["total"]:  # none from an older daemon that still runs
-        eta = f", about {progress['eta_s']:.0f} s left" if progress.get("eta_s") is not None else ""
-        yield f"  progress  {bar(progress['done'], progress['total'])} {progress['done']} of {progress['total']}{eta}"
+    progress = status["progress"] or {"stage": None, "done": 0, "total": 0}  # none from an older daemon that still runs
+    eta = f", about {_span(progress['eta_s'])} left" if progress.get("eta_s") else ""
+    if progress["done"] < progress["total"] and progress["stage"] != "vectors":
+        yield f"  reading   {bar(progress['done'], progress['total'])} {progress['done']} of {progress['total']}{eta}"
+        eta = ""
+    yield f"  vectors   {bar(vectors['ready'], total)} {vectors['ready']} of {total} passages{eta}"
     if status["queue"]:
         yield f"  queue     {status['queue']} paths"
     watcher = status["watcher"]
