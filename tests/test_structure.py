@@ -140,6 +140,15 @@ def test_documents_name_only_tests_that_exist() -> None:
     assert wrong == []
 
 
+def test_the_walk_through_names_only_code_that_exists() -> None:
+    """The tables of docs/architecture.md name functions and classes; a renamed one is renamed there."""
+    code = "\n".join(path.read_text("utf-8") for path in sorted((REPO / "mindnetd").rglob("*.py")))
+    defined = set(re.findall(r"^ *(?:async )?(?:def|class) (\w+)", code, re.MULTILINE))
+    rows = re.findall(r"^\|.*\|$", (REPO / "docs/architecture.md").read_text("utf-8"), re.MULTILINE)
+    named = {name.split(".")[-1] for row in rows for name in re.findall(r"`([\w.]+)`", row)}
+    assert named and named <= defined, named - defined
+
+
 # --- dependencies -----------------------------------------------------------------------------------------------------
 
 
