@@ -99,6 +99,38 @@ def test_a_backup_is_a_whole_database(db: Database, tmp_path: Path) -> None:
         backup(db, tmp_path / "elsewhere.duckdb")
 
 
+def test_copies_may_overlap(db: Database, tmp_path: Path) -> None:
+    """Backups on two threads and compactions meanwhile: each copy is whole, none is in the way of another."""
+    expected, failures = dump(db), list[str]()
+    start = threading.Barrier(3)
+
+    def copy(name: str) -> None:
+        start.wait(10)
+        for number in range(4):
+            try:
+                backup(db, db.options.allowed_dir / f"{name}{number}.duckdb")
+            except StoreError as error:
+                failures.append(error.message)
+
+    threads = [threading.Thread(target=copy, args=(name,)) for name in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    start.wait(10)
+    for _ in range(4):
+        try:
+            compact(db)
+        except StoreError as error:
+            assert error.code == "busy", error.message  # a backup took its time; the next compaction comes
+    for thread in threads:
+        thread.join(60)
+    assert failures == [] and differences(dump(db), expected) == []
+    for name in ("one0", "one3", "two0", "two3"):
+        (db.options.allowed_dir / f"{name}.duckdb").rename(tmp_path / f"{name}.duckdb")
+        copied = open_store(tmp_path, f"{name}.duckdb")
+        assert differences(dump(copied), expected) == []
+        copied.close()
+
+
 def test_compaction_keeps_the_content_and_the_readers(db: Database) -> None:
     """A reader in another thread goes on asking while the file is swapped and sees no error and no loss."""
     before, stop, seen, faults = dump(db), threading.Event(), set(), []

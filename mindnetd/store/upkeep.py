@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import uuid
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -52,17 +53,18 @@ def _copy(cursor: duckdb.DuckDBPyConnection, to: Path) -> None:
     """COPY FROM DATABASE reads one snapshot and takes indexes, views and types along."""
     source = cursor.execute("SELECT current_database()").fetchall()[0][0]
     place = str(to.resolve()).replace("'", "''")
-    cursor.execute(f"ATTACH '{place}' AS copied")
+    name = f"copy_{uuid.uuid4().hex}"  # names of attached files are shared by all cursors, and copies may overlap
+    cursor.execute(f"ATTACH '{place}' AS {name}")
     try:
-        cursor.execute(f'COPY FROM DATABASE "{source}" TO copied')
-        cursor.execute("CHECKPOINT copied")
+        cursor.execute(f'COPY FROM DATABASE "{source}" TO {name}')
+        cursor.execute(f"CHECKPOINT {name}")
     except duckdb.Error:
         with suppress(duckdb.Error):  # what failed is told, not what could not be tidied up after it
             cursor.execute("ROLLBACK")
         raise
     finally:
         with suppress(duckdb.Error):
-            cursor.execute("DETACH copied")
+            cursor.execute(f"DETACH {name}")
     with to.open("rb") as file:
         os.fsync(file.fileno())
 
