@@ -195,6 +195,7 @@ class Daemon:
         elif stop.is_set():  # a second signal: no draining
             os._exit(130)
         self.desk.stopping = True
+        self.desk.tell_state()
         self._notifier.stopping()
         stop.set()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,28 @@ def test_status_and_metrics_have_every_name(daemon: Program) -> None:
     text = Client(str(daemon.socket)).get("/metrics").decode()
     for name in METRICS:
         assert any(line.startswith((f"mindnet_{name} ", f"mindnet_{name}{{")) for line in text.splitlines()), name
+
+
+def test_the_last_event_says_that_it_stops(shared: Path, tmp_path: Path, model_cache: Path) -> None:
+    """A reader of /events sees the state stopping, then the end of the stream."""
+    shutil.copytree(shared / "vaults" / "basic" / "journal", tmp_path / "vault")
+    with program(tmp_path, tmp_path / "vault", model_cache) as daemon:
+        daemon.settled()
+        seen: list[bytes] = []
+        reader = threading.Thread(
+            target=lambda: seen.extend(Client(str(daemon.socket)).stream("GET", "/events", wait=True)), daemon=True
+        )
+        reader.start()
+        note = tmp_path / "vault" / "fresh.md"
+
+        def listening() -> bool:
+            note.write_text(f"Round {daemon.get('/status')['revision']}\n")
+            return bool(seen)
+
+        daemon.until(listening, "an event")
+        assert daemon.stop() == 0
+        reader.join(20)
+        assert json.loads(b"".join(seen).splitlines()[-1])["state"] == "stopping"
 
 
 def test_nothing_is_written_but_state_and_log(daemon: Program) -> None:
