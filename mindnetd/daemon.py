@@ -263,6 +263,7 @@ class Daemon:
         event(log, "configuration taken over", keys=", ".join(changed))
 
     def _take_over_on_writer(self, fresh: Config) -> None:
+        self.engine.keep_config()
         self.writer.configure(settle_options(fresh))
         options = derive_options(fresh)
         other, self.engine.indexer.options = options != self.engine.indexer.options, options

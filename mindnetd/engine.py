@@ -331,10 +331,15 @@ class Engine:
         stamp = _digest({"stages": stages, "options": dataclasses.asdict(self.indexer.options)})
         stored = read.load_meta(self.db).get("derived_by")
         self.redo = stored is not None and stored != stamp
-        self._write(Batch(config=ConfigRow(self.config_hash, json.dumps(self.config.values(), sort_keys=True))))
+        self.keep_config()
         self._stamp = stamp
         if stored is None:
             self.redone()
+
+    def keep_config(self) -> None:
+        """Store a snapshot of the configuration that is in force now; runs point to it. Writer thread."""
+        self.config_hash = self.config.digest()
+        self._write(Batch(config=ConfigRow(self.config_hash, json.dumps(self.config.values(), sort_keys=True))))
 
     def redone(self) -> None:
         """Every note has been derived by the stages and options of now."""

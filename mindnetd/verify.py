@@ -63,6 +63,9 @@ class Verifier(threading.Thread):
         for place, path in enumerate(paths):
             self._jobs.progress(self._job, place, len(paths))
             self._note(path)
+        for path, file in sorted(found.files.items()):
+            if file.kind == "canvas":
+                self._canvas(path)
         for path in sorted(set(dict(engine.indexer.known.notes)) - set(paths)):
             if isinstance(self._read(path), ReadOutcome) or path in engine.indexer.known.notes:
                 self._differences.append(f"{path}: indexed, but not in the vault")
@@ -77,6 +80,15 @@ class Verifier(threading.Thread):
                 self._derived(outcome.raw, meta)
                 return
         self._differences.append(f"{path}: {'not indexed' if meta is None else 'the stored bytes are older'}")
+
+    def _canvas(self, path: str) -> None:
+        for _ in range(2):
+            outcome, known = self._read(path), self._engine.indexer.known.canvases.get(path)
+            if not isinstance(outcome, ReadOutcome):
+                return
+            if known is not None and known.raw_hash == hashlib.sha256(outcome.raw).hexdigest():
+                return
+        self._differences.append(f"{path}: the canvas as it is now is not indexed")
 
     def _derived(self, raw: bytes, meta: NoteMeta) -> None:
         draft = derive(meta.path, raw, self._engine.indexer.options, self._engine.counter)
