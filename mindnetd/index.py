@@ -19,7 +19,7 @@ from pathlib import Path
 from mindnetd.ahead import Ahead
 from mindnetd.backlog import Awaited, EmbedQueue, Vectors
 from mindnetd.core.derive import DeriveOptions, derive, utc_text
-from mindnetd.core.records import Diagnostic, FileKind, NoteMeta, VaultFile
+from mindnetd.core.records import Diagnostic, FileKind, FileStat, NoteMeta, VaultFile
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.events import Event, EventBus
 from mindnetd.index_plan import Plan
@@ -40,6 +40,9 @@ from mindnetd.vaultio import Gone, ReadOutcome, RootId, Unreadable, Unstable, lo
 log = logging.getLogger(__name__)
 
 MAX_NOTE_BYTES = 256 * 1024 * 1024
+
+NEVER_READ = FileStat(0, 0, 0, 0)
+"""The stamp of a file that could not be read yet: no scan takes it for unchanged."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ class Indexer:
         elif isinstance(outcome, Unstable):
             plan.unstable.append(path)
         elif isinstance(outcome, Unreadable):
-            self._unreadable(path, outcome, plan)
+            self._unreadable(VaultFile(path, kind, NEVER_READ), outcome, plan)
         elif kind == "note":
             self._read_note(path, outcome, plan)
         else:
@@ -215,10 +218,13 @@ class Indexer:
             message = "a conflict copy of a sync tool is not indexed: merge it into its note, then delete it"
             plan.troubles.append(PathDiagnostics(file.path, (Diagnostic("conflict_copy", message),)))
 
-    def _unreadable(self, path: str, why: Unreadable, plan: Plan) -> None:
+    def _unreadable(self, file: VaultFile, why: Unreadable, plan: Plan) -> None:
         """Keep what is known of the file, and say so. A lost vault is not the file's trouble."""
         plan.run.error(why.message)
+        path = file.path
         if why.code != "vault":
+            if path not in self.known.files:  # it is there: links may mean it
+                plan.files.append(file)
             message = f"{why.message}; what was indexed before is still served"
             plan.troubles.append(PathDiagnostics(path, (Diagnostic("unreadable", message),)))
 

@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 from engine_kit import Bench, make_config
 
-from mindnetd import ahead
+from mindnetd import ahead, index
 from mindnetd.config import Config
 from mindnetd.core.derive import DeriveOptions
 from mindnetd.engine import derive_options, read_rules
 from mindnetd.store.dump import differences
+from mindnetd.store.integrity import integrity
 
 
 def exclude(vault: Path, bench: Bench) -> None:
@@ -112,3 +113,32 @@ sys.exit(cli.main(["run", "--vault", "vault", "--db", "state/n.duckdb", "--socke
     )  # fmt: skip
     assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (0, "after SIGHUP\n", False), done.stderr
     assert not (tmp_path / "run" / "s.sock").exists()
+
+
+def test_links_to_what_is_not_indexed_are_no_contradiction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note that is excluded, too large, or a conflict copy may be meant by links; once it can be read it is in."""
+    monkeypatch.setattr(index, "MAX_NOTE_BYTES", 60)
+    vault = tmp_path / "vault"
+    for folder in (".obsidian", "private"):
+        (vault / folder).mkdir(parents=True)
+    copy = "n.sync-conflict-20240101-101010-ABCDEFG"
+    (vault / "a.md").write_text("[[private/p]] [[large]] [[b]]\n", encoding="utf-8")
+    (vault / "b.md").write_text(f"[[{copy}.md]]\n", encoding="utf-8")
+    (vault / f"{copy}.md").write_text("copy\n", encoding="utf-8")
+    (vault / "large.md").write_text("large " * 20, encoding="utf-8")
+    (vault / "private" / "p.md").write_text("secret\n", encoding="utf-8")
+    config = make_config(tmp_path, vault, tmp_path / "state" / "notes.duckdb")
+    bench = Bench(config, None)
+    bench.settle()
+    exclude(vault, bench)
+    for _ in range(2):
+        bench.settle()
+        assert integrity(bench.engine.db) == []
+        assert sorted(bench.engine.indexer.known.notes) == ["a.md", "b.md"]
+        bench.close()
+        bench = Bench(config, None)
+    (vault / "large.md").write_text("small\n", encoding="utf-8")
+    bench.settle()
+    assert sorted(bench.engine.indexer.known.notes) == ["a.md", "b.md", "large.md"]
+    assert integrity(bench.engine.db) == []
+    bench.close()

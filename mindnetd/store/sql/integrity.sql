@@ -62,7 +62,9 @@ SELECT id FROM edges
 WHERE (owner, note_id) NOT IN (SELECT key, id FROM notes UNION ALL SELECT key, id FROM canvases)
 
 -- name: edge_to_a_note_that_is_not_there
-SELECT id FROM edges WHERE dst_kind = 'note' AND dst_id NOT IN (SELECT id FROM notes)
+-- a note that is excluded, a conflict copy, or one that cannot be read is in the vault, though not in the index
+SELECT id FROM edges
+WHERE dst_kind = 'note' AND dst_id NOT IN (SELECT id FROM notes) AND dst_label NOT IN (SELECT path FROM files)
 
 -- name: edge_twice
 SELECT id FROM edges GROUP BY id HAVING count(*) > 1
