@@ -150,6 +150,14 @@ def test_any_commits_equal_a_fresh_load(done: list[Any]) -> None:
         assert grown == fresh
 
 
+def test_the_last_vector_forgotten_is_no_vectors() -> None:
+    """The words answer alone, as over an index loaded without any vector."""
+    twin = Twin()
+    twin.vault.add("a.md", "the red valve")
+    twin.forget("the red valve")
+    assert answers(twin.vault.hot, twin.vault) == answers(twin.fresh(), twin.vault)
+
+
 @settings(max_examples=60, deadline=None)
 @given(steps)
 def test_hidden_notes_change_no_score(done: list[Any]) -> None:

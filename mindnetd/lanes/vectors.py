@@ -118,9 +118,11 @@ class VectorTable:
         return self._blocks[-1], self._used[-1]
 
     def forget(self, hashes: Iterable[bytes]) -> None:
-        """Unlink some texts; their rows stay until `compact`."""
+        """Unlink some texts; their rows stay until `compact`. Without any text the table is as new, of no width."""
         for text_hash in hashes:
             self._rows.pop(text_hash, None)
+        if not self._rows:
+            self.__init__()  # type: ignore[misc]
 
     def compact(self) -> None:
         """Move the rows in use into one new block. Every row number changes."""
