@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mindnetd.core.analyze import Marker
 from mindnetd.core.query import LANES, MAX_TOP_K, QuerySpec
 from mindnetd.core.querytext import QueryText, parse_query
 from mindnetd.core.rank import RetrievalSettings
@@ -25,6 +26,7 @@ from mindnetd.lanes.candidates import Asked, Place, look, rank
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.lanes.segments import BoolArray
 from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.lanes.texts import RecentTexts
 
 _ATTEMPTS = 3
 STAGES = ("embed", "lexical", "dense", "graph", "hydrate")
@@ -46,6 +48,7 @@ class Searcher:
         approximate: dense.Approximate | None = None,
     ) -> None:
         self.settings = settings or RetrievalSettings()
+        self._recent = RecentTexts(texts)
         self._hot, self._texts, self._embedder, self._approximate = hot, texts, embed_query, approximate
 
     def query(self, spec: QuerySpec, deadline: Deadline) -> QueryResult:
@@ -60,7 +63,7 @@ class Searcher:
             deadline.check()
             asked = ask(self._hot.snapshot(), spec, parsed, vector, self.settings)
             places = self._rank(asked, clock, deadline, warnings)
-            texts = self._texts.texts([place.key for place in places if not place.bare])
+            texts = self._recent.texts(asked.snapshot, [place.key for place in places if not place.bare])
             clock.lap("hydrate")
             if all(place.bare or place.key in texts for place in places):
                 break  # else a chunk was rewritten meanwhile: the newer revision knows better
@@ -104,14 +107,14 @@ class Searcher:
         deadline.check()
         return rank(asked, look(asked, docs, words, near))
 
-    def _near(self, asked: Asked, docs: BoolArray) -> NDArray[np.float32] | None:
+    def _near(self, asked: Asked, docs: BoolArray) -> dense.Near | None:
         """The cosines of the documents; None where the vectors do not take part."""
         if asked.vector is None:
             return None
         if self._approximate is not None:
             count = max(asked.settings.k_v, asked.spec.top_k)
-            return self._approximate.cosines(asked.snapshot, asked.vector, docs, count)
-        return dense.cosines(asked.snapshot, asked.vector)
+            return dense.Near(self._approximate.cosines(asked.snapshot, asked.vector, docs, count))
+        return dense.near(asked.snapshot, asked.vector)
 
     def _admitted(self, asked: Asked, deadline: Deadline, warnings: list[str]) -> BoolArray:
         """The documents that filters, negations and quoted phrases let through, for every lane alike."""
@@ -128,16 +131,15 @@ class Searcher:
 
     def _hits(self, asked: Asked, places: Sequence[Place], texts: Mapping[int, ChunkText]) -> tuple[Hit, ...]:
         hits: list[Hit] = []
+        markers: dict[str, Marker] = {}
         for place in places:
             note = asked.snapshot.notes[place.note]
             chunk = texts.get(place.key)
             if note is None or (chunk is None and not place.bare):
                 continue
-            cut = (
-                make_snippet(chunk.text, lexical.terms_in(asked.slots, note.lang), note.lang)
-                if chunk
-                else Snippet("", ())
-            )
+            if note.lang not in markers:
+                markers[note.lang] = Marker(lexical.terms_in(asked.slots, note.lang), note.lang)
+            cut = make_snippet(chunk.text, markers[note.lang]) if chunk else Snippet("", ())
             hits.append(
                 Hit(len(hits) + 1, place.score, note, chunk, cut.text, cut.highlights, place.terms, place.lanes)
             )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from search_make import Vault
 
-from mindnetd.core.analyze import analyze, slots, spans, tokens
+from mindnetd.core.analyze import Marker, analyze, slots, tokens
 
 WORDS = [
     ("two-character Chinese", "zh", "我们在北京大学学习中文。", ["北京", "大学", "北京大学", "中文"], ["上海"]),
@@ -103,7 +103,7 @@ def test_any_text_has_terms(text: str, lang: str) -> None:
     assert all(0 < len(term) <= 64 and count > 0 for term, count in terms.items())
     for token in tokens(text):
         assert all(term in terms for slot in slots(token, lang).slots for term in slot)
-    marks = spans(text, frozenset(terms), lang)
+    marks = Marker(frozenset(terms), lang).spans(text)
     assert all(0 <= start < end <= len(text) for start, end in marks)
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(marks))
 

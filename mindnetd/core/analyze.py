@@ -17,7 +17,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
@@ -149,40 +149,85 @@ def question_lang(words: Sequence[str], langs: Sequence[str]) -> str:
     return other if counts[other] >= 2 and counts[other] > counts.get(known, 0) else known
 
 
-def spans(text: str, wanted: frozenset[str], lang: str) -> list[tuple[int, int]]:
-    """Where words with one of the `wanted` terms stand in `text`: [start, end), ascending, not overlapping.
+class Marker:
+    """Finds the words with one of the `wanted` terms in texts of one language, each different word looked at once.
 
-    In scripts without spaces the wanted pairs themselves are marked, not the whole run.
+    For the chunks of one answer: their words repeat. Not for several threads.
     """
-    pattern = _ASCII_TOKEN if text.isascii() else _TOKEN
-    firsts = {form for term in wanted for form in (term[0], term[0].upper())}
-    heads = {term[:2] for term in wanted}
-    found: list[tuple[int, int]] = []
-    for raw in set(pattern.findall(text)):
-        if raw.isascii() and raw.isalnum() and (raw[0] not in firsts or _starts_otherwise(raw, heads)):
-            continue  # most words end here
-        if not any(term in wanted for token in tokens(raw) for slot in slots(token, lang).slots for term in slot):
-            continue
-        paired = _PAIRED.search(raw) is not None
-        needles = [term for term in wanted if term in raw and _PAIRED.search(term)] if paired else [raw]
-        for needle in needles or [raw]:
-            found.extend(_places(text, needle, paired))
-    return _merged(found)
+
+    def __init__(self, wanted: frozenset[str], lang: str) -> None:
+        self._wanted, self._lang = wanted, lang
+        self._firsts = {form for term in wanted for form in (term[0], term[0].upper())}
+        self._heads = {term[:2] for term in wanted}
+        self._seen: set[str] = set()
+        self._marked: dict[str, tuple[list[str], bool]] = {}
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where the wanted words stand in `text`: [start, end), ascending, not overlapping.
+
+        In scripts without spaces the wanted pairs themselves are marked, not the whole run.
+        """
+        if not self._wanted:
+            return []
+        words = set((_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text))
+        firsts = self._firsts
+        for word in words - self._seen:
+            # most words end here
+            if (word[0] in firsts or not word.isalnum() or not word.isascii()) and self._is_wanted(word):
+                self._marked[word] = self._needles(word)
+        self._seen |= words
+        found: list[tuple[int, int]] = []
+        for word in words & self._marked.keys():
+            needles, inside = self._marked[word]
+            for needle in needles:
+                found += _places(text, needle, inside)
+        return _merged(found)
+
+    def _is_wanted(self, word: str) -> bool:
+        if not word.isascii():
+            return any(self._holds(slots(token, self._lang)) for token in tokens(word))
+        if word.isalnum() and self._starts_otherwise(word):
+            return False
+        return self._holds(slots(word.lower(), self._lang))  # a token of ASCII alone is one token by itself too
+
+    def _holds(self, entry: Slots) -> bool:
+        wanted = self._wanted
+        for terms in entry.slots:
+            for term in terms:
+                if term in wanted:
+                    return True
+        return False
+
+    def _starts_otherwise(self, word: str) -> bool:
+        """No term begins like this plain word. Stemmers change the first two letters of ``dying``, ``Aepfel`` only."""
+        return word[1:2] not in ("e", "y", "E", "Y") and word[:2].lower() not in self._heads
+
+    def _needles(self, word: str) -> tuple[list[str], bool]:
+        """What to mark for a word, and whether it counts inside of others too."""
+        if word.isascii() or _PAIRED.search(word) is None:
+            return [word], False
+        return [term for term in self._wanted if term in word and _PAIRED.search(term)] or [word], True
 
 
-def _starts_otherwise(raw: str, heads: set[str]) -> bool:
-    """No term begins like this plain word. Stemmers change the first two letters of ``dying`` and ``Aepfel`` only."""
-    return raw[1:2] not in ("e", "y", "E", "Y") and raw[:2].lower() not in heads
-
-
-def _places(text: str, needle: str, inside: bool) -> Iterator[tuple[int, int]]:
+def _places(text: str, needle: str, inside: bool) -> list[tuple[int, int]]:
     """Every place of `needle`; unless `inside`, only where it stands as a word of its own."""
+    found: list[tuple[int, int]] = []
+    size, plain = len(needle), text.isascii()
     at = text.find(needle)
     while at >= 0:
-        end = at + len(needle)
-        if inside or not ((at and _WORD_CHAR.match(text, at - 1)) or _WORD_CHAR.match(text, end)):
-            yield at, end
+        end = at + size
+        before, after = text[at - 1 : at], text[end : end + 1]
+        if inside or not (_in_word(before, plain) or _in_word(after, plain)):
+            found.append((at, end))
         at = text.find(needle, at + 1)
+    return found
+
+
+def _in_word(char: str, plain: bool) -> bool:
+    """Does this character (none: no) belong to a word?"""
+    if plain:
+        return char.isalnum() or char == "_"
+    return _WORD_CHAR.match(char) is not None
 
 
 def _merged(found: list[tuple[int, int]]) -> list[tuple[int, int]]:

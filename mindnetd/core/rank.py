@@ -124,10 +124,10 @@ def _rrf(
 
 def spread(notes: NDArray[np.int32], order: Sequence[int]) -> NDArray[np.float64]:
     """The diversity term: 0 for the best candidate of a note, then -1/2, -2/3, ... (`order`: best first)."""
-    seen: dict[int, int] = {}
+    ranked = notes[np.asarray(order, np.int64)]
+    by_note = np.argsort(ranked, kind="stable")
+    sizes = np.unique_counts(ranked).counts
+    before = np.arange(len(ranked)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     values = np.zeros(len(notes))
-    for i in order:
-        before = seen.get(int(notes[i]), 0)
-        values[i] = -before / (before + 1.0)
-        seen[int(notes[i])] = before + 1
+    values[np.asarray(order, np.int64)[by_note]] = (0.0 - before) / (before + 1.0)
     return values

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mindnetd.core.analyze import spans
+from mindnetd.core.analyze import Marker
 
 SNIPPET_CHARS = 240
 _BREAK = re.compile(r"\s")
 _HEADING = re.compile(r"\s*(?:#{1,6}[^\n]*\n\s*)*")
+_WORDS_AT_MOST = 40
+"""More words in one piece make it no better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +22,9 @@ class Snippet:
     highlights: tuple[tuple[int, int], ...]
 
 
-def make_snippet(text: str, wanted: frozenset[str], lang: str, width: int = SNIPPET_CHARS) -> Snippet:
-    """The piece of `text` with the most of the `wanted` terms (of `core.analyze`), about `width` characters long."""
-    marks = spans(text, wanted, lang) if wanted else []
+def make_snippet(text: str, marker: Marker, width: int = SNIPPET_CHARS) -> Snippet:
+    """The piece of `text` with the most of the words that `marker` looks for, about `width` characters long."""
+    marks = marker.spans(text)
     start, end = _window(text, marks, width)
     inside = [(a - start, b - start) for a, b in marks if a >= start and b <= end]
     return Snippet(text[start:end], tuple(inside))
@@ -30,18 +32,38 @@ def make_snippet(text: str, wanted: frozenset[str], lang: str, width: int = SNIP
 
 def _window(text: str, marks: list[tuple[int, int]], width: int) -> tuple[int, int]:
     """[start, end) of the best piece: the most different words, then the most words, then the earliest."""
-    heading = _HEADING.match(text)
-    start = heading.end() if heading and heading.end() < len(text) else 0
-    best = (0, 0)
-    for i, (at, _) in enumerate(marks):
-        inside = [text[a:b].casefold() for a, b in marks[i : i + 40] if b <= at + width]
-        value = (len(set(inside)), len(inside))
-        if value > best:
-            best, start = value, max(0, at - width // 6)
-    end = min(len(text), start + width)
     if len(text) <= width:
         return 0, len(text)
+    best = _best_mark(text, marks, width)
+    if best is not None:
+        start = max(0, best - width // 6)
+    else:
+        heading = _HEADING.match(text)
+        start = heading.end() if heading and heading.end() < len(text) else 0
+    end = min(len(text), start + width)
     return _word_start(text, start), _word_end(text, end)
+
+
+def _best_mark(text: str, marks: list[tuple[int, int]], width: int) -> int | None:
+    """Where the first of the best run of marks stands. One walk over all of them: a run only ever moves on."""
+    words = [text[a:b].casefold() for a, b in marks]
+    best, found = (0, 0), None
+    inside: dict[str, int] = {}
+    last = 0
+    for first, (at, _) in enumerate(marks):
+        while last < len(marks) and last < first + _WORDS_AT_MOST and marks[last][1] <= at + width:
+            inside[words[last]] = inside.get(words[last], 0) + 1
+            last += 1
+        value = (len(inside), last - first)
+        if value > best:
+            best, found = value, at
+        if last == first:  # wider than the piece itself
+            last += 1
+        elif inside[words[first]] > 1:
+            inside[words[first]] -= 1
+        else:
+            del inside[words[first]]
+    return found
 
 
 def _word_start(text: str, at: int) -> int:

@@ -15,6 +15,7 @@ from mindnetd.core.query import QuerySpec
 from mindnetd.core.querytext import QueryText
 from mindnetd.core.rank import RetrievalSettings, Term
 from mindnetd.lanes import dense, title
+from mindnetd.lanes.dense import Near
 from mindnetd.lanes.lexical import Slot
 from mindnetd.lanes.segments import BoolArray
 from mindnetd.lanes.snapshot import HotSnapshot, Scope
@@ -56,15 +57,18 @@ class Lanes:
     """BM25; 0 where nothing matches."""
     near: NDArray[np.float32] | None
     """Cosines; -inf without a vector."""
+    rows: NDArray[np.float32] | None
+    """The same by vector row, where the lane knows all of them."""
     named: Sequence[tuple[int, list[int]]]
     """Notes asked for by name, with their documents."""
 
 
-def look(asked: Asked, docs: BoolArray, words: Floats | None, near: NDArray[np.float32] | None) -> Lanes:
+def look(asked: Asked, docs: BoolArray, words: Floats | None, near: Near | None) -> Lanes:
     """The lanes of a question, narrowed to `docs`."""
     return Lanes(
         words=None if words is None else np.where(docs, words, 0.0),
-        near=None if near is None else np.where(docs, near, np.float32(-np.inf)),
+        near=None if near is None else np.where(docs, near.docs, np.float32(-np.inf)),
+        rows=None if near is None else near.rows,
         named=title.named(asked.snapshot, asked.spec.text, docs) if "title" in asked.spec.lanes else (),
     )
 
@@ -74,15 +78,15 @@ def rank(asked: Asked, lanes: Lanes) -> list[Place]:
     at = _candidates(asked, lanes)
     if not len(at):
         return []
-    cosines = dense.exact(asked.snapshot, at, asked.vector) if asked.vector is not None else None
+    cosines = dense.exact(asked.snapshot, at, asked.vector, lanes.rows) if asked.vector is not None else None
     lang = question_lang(asked.parsed.words, asked.scope.langs)
     columns = rules.fuse(asked.settings, lang, cosines, None if lanes.words is None else lanes.words[at])
     if "title" in asked.spec.lanes:
         values = _title_values(lanes.named, at, rules.add_up(columns, len(at)))
         columns["title"] = (values, asked.settings.title_weight)
-    order = _order(asked.snapshot, at, rules.add_up(columns, len(at)))
+    order = best_first(asked.snapshot, at, rules.add_up(columns, len(at)))
     columns["diversity"] = (rules.spread(asked.snapshot.doc_note[at], order), asked.settings.diversity)
-    order = _order(asked.snapshot, at, rules.add_up(columns, len(at)))[: asked.spec.top_k]
+    order = best_first(asked.snapshot, at, rules.add_up(columns, len(at)))[: asked.spec.top_k]
     found: list[Place] = []
     for i in order:
         terms = {name: Term(float(values[i]), weight) for name, (values, weight) in columns.items()}
@@ -98,21 +102,21 @@ def rank(asked: Asked, lanes: Lanes) -> list[Place]:
 
 def _candidates(asked: Asked, lanes: Lanes) -> NDArray[np.int32]:
     """Document slots (ascending): the best of each lane and everything that is asked for by name."""
-    chosen = {place for _, places in lanes.named for place in places}
+    chosen = [np.array(places, np.int64) for _, places in lanes.named]
     if lanes.words is not None:
-        chosen.update(_best(lanes.words, max(asked.settings.k_l, asked.spec.top_k), 0.0))
+        chosen.append(_best(lanes.words, max(asked.settings.k_l, asked.spec.top_k), 0.0))
     if lanes.near is not None:
-        chosen.update(_best(lanes.near, max(asked.settings.k_v, asked.spec.top_k), -np.inf))
-    return np.array(sorted(chosen), np.int32)
+        chosen.append(_best(lanes.near, max(asked.settings.k_v, asked.spec.top_k), -np.inf))
+    return np.unique(np.concatenate(chosen)).astype(np.int32) if chosen else np.zeros(0, np.int32)
 
 
-def _best(scores: NDArray[Any], count: int, floor: float) -> list[int]:
+def _best(scores: NDArray[Any], count: int, floor: float) -> NDArray[np.int64]:
     """Slots of the `count` best scores above `floor`, and of all that equal the last of them."""
     above = np.flatnonzero(scores > floor)
     if len(above) > count:
         kept = scores[above]
         above = above[kept >= np.partition(kept, len(kept) - count)[len(kept) - count]]
-    return [int(place) for place in above]
+    return above
 
 
 def _title_values(named: Sequence[tuple[int, list[int]]], at: NDArray[np.int32], base: Floats) -> Floats:
@@ -124,21 +128,28 @@ def _title_values(named: Sequence[tuple[int, list[int]]], at: NDArray[np.int32],
     return values
 
 
-def _order(snapshot: HotSnapshot, at: NDArray[np.int32], scores: Floats) -> list[int]:
+def best_first(snapshot: HotSnapshot, at: NDArray[np.int32], scores: Floats) -> list[int]:
     """Best first; equal scores by path and key, so that the order does not depend on how the index came to be."""
 
-    def sort_key(i: int) -> tuple[float, str, int]:
+    def sort_key(i: int) -> tuple[str, int]:
         note = snapshot.notes[snapshot.doc_note[at[i]]]
-        return -float(scores[i]), note.path if note is not None else "", int(snapshot.doc_key[at[i]])
+        return note.path if note is not None else "", int(snapshot.doc_key[at[i]])
 
-    return sorted(range(len(at)), key=sort_key)
+    by_score = np.argsort(-scores)
+    ranked = scores[by_score]
+    order: list[int] = by_score.tolist()
+    same = np.flatnonzero(ranked[1:] == ranked[:-1])  # few: what has other scores needs no look at its note
+    for run in np.split(same, np.flatnonzero(np.diff(same) > 1) + 1) if len(same) else ():
+        first, end = int(run[0]), int(run[-1]) + 2
+        order[first:end] = sorted(order[first:end], key=sort_key)
+    return order
 
 
 def _standing(lanes: Lanes, slot: int, cosine: float | None) -> dict[str, tuple[int, float]]:
     """lane -> (rank, exact score) of one document, where it matches at all."""
     found: dict[str, tuple[int, float]] = {}
     if lanes.words is not None and lanes.words[slot] > 0:
-        found["lexical"] = (int((lanes.words > lanes.words[slot]).sum()) + 1, float(lanes.words[slot]))
+        found["lexical"] = (int(np.count_nonzero(lanes.words > lanes.words[slot])) + 1, float(lanes.words[slot]))
     if lanes.near is not None and cosine is not None and np.isfinite(cosine):
-        found["dense"] = (int((lanes.near > lanes.near[slot]).sum()) + 1, cosine)
+        found["dense"] = (int(np.count_nonzero(lanes.near > lanes.near[slot])) + 1, cosine)
     return found
