@@ -24,6 +24,7 @@ ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG
 """Errors that mean: no such file. Any other error means: cannot tell, and what cannot be told is never a deletion."""
 READ_TRIES = 3
 _READ_SIZE = 1 << 20
+_MOST = (1 << 63) - 1
 _SURROGATES = re.compile("[\udc80-\udcff]")
 _ESCAPES = re.compile(r"\\x([89a-f][0-9a-f])")
 RootId = tuple[int, int]
@@ -90,8 +91,12 @@ def disk_name(name: str) -> str:
 
 
 def file_stat(st: os.stat_result) -> FileStat:
-    """What we keep of a stat: size, mtime, ctime, inode."""
-    return FileStat(st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino)
+    """What we keep of a stat: size, mtime, ctime, inode, each cut to what a column of 64 bits holds.
+
+    A file may say that it is of the year 2446, or 1600: its stamp is then the last, or the first, that can be kept.
+    """
+    found = (st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino)
+    return FileStat(*(max(-_MOST, min(_MOST, number)) for number in found))
 
 
 def link_end(top: str, link: str) -> str | None:

@@ -12,13 +12,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from engine_kit import Bench, make_config
 
-from mindnetd import ahead, index
+from mindnetd import ahead, index, scan, vaultio
 from mindnetd.config import Config
 from mindnetd.core.derive import DeriveOptions
+from mindnetd.core.records import FileStat
 from mindnetd.engine import derive_options, read_rules
 from mindnetd.store.dump import differences
 from mindnetd.store.integrity import integrity
@@ -140,5 +142,28 @@ def test_links_to_what_is_not_indexed_are_no_contradiction(tmp_path: Path, monke
     (vault / "large.md").write_text("small\n", encoding="utf-8")
     bench.settle()
     assert sorted(bench.engine.indexer.known.notes) == ["a.md", "b.md", "large.md"]
+    assert integrity(bench.engine.db) == []
+    bench.close()
+
+
+def test_a_note_of_an_impossible_time_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times past what 64 bits of nanoseconds hold (the year 2446) are kept as the last they hold."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    for name in ("past.md", "usual.md", "future.md"):
+        (vault / name).write_text("A note.\n", encoding="utf-8")
+    real = vaultio.file_stat
+
+    def odd(st: os.stat_result) -> FileStat:
+        shift = {inodes["past.md"]: -(10**20), inodes["future.md"]: 10**20}.get(st.st_ino, 0)
+        fields = {"st_size": st.st_size, "st_ctime_ns": st.st_ctime_ns, "st_ino": st.st_ino + abs(shift)}
+        return real(SimpleNamespace(**fields, st_mtime_ns=st.st_mtime_ns + shift))  # type: ignore[arg-type]
+
+    inodes = {path.name: path.stat().st_ino for path in vault.iterdir()}
+    for module in (vaultio, scan):
+        monkeypatch.setattr(module, "file_stat", odd)
+    bench = Bench(make_config(tmp_path, vault, tmp_path / "state" / "notes.duckdb"), None)
+    bench.settle()
+    assert sorted(bench.engine.indexer.known.notes) == ["future.md", "past.md", "usual.md"]
     assert integrity(bench.engine.db) == []
     bench.close()
