@@ -42,7 +42,9 @@ def test_absence_is_gone(vault: Path) -> None:
         assert look(vault, path) == Look()
 
 
-@pytest.mark.parametrize("path", ["../secret.md", "sub/../../secret.md", "/etc/passwd", "", ".", "sub//a.md", "\0.md", "\ud800.md"])
+@pytest.mark.parametrize(
+    "path", ["../secret.md", "sub/../../secret.md", "/etc/passwd", "", ".", "sub//a.md", "\0.md", "\ud800.md"]
+)
 def test_a_path_cannot_climb_out(vault: Path, path: str) -> None:
     """Only vault paths lead anywhere."""
     assert read_stable(vault, path, max_bytes=LIMIT) == Gone()
