@@ -191,13 +191,6 @@ class Desk:
             }
         return {"stage": None, "done": ready, "total": ready, "eta_s": 0.0}
 
-    def embedding_totals(self) -> Mapping[str, int]:
-        """Made and reused over all runs that are kept."""
-        from mindnetd.store import read
-
-        made, reused = read.embeddings_total(self._engine.db)
-        return {"made_total": made, "reused_total": reused}
-
     # ------------------------------------------------------------------------------------------------------------ work
 
     def log_query(self, spec: QuerySpec, result: QueryResult) -> None:
