@@ -21,7 +21,7 @@ from benchmarks.harness import Report
 from mindnetd.inference.backends import open_embedder
 from mindnetd.inference.embedder import Backend, EmbedderOptions
 from mindnetd.inference.models import DEFAULT, pull
-from mindnetd.places import places
+from mindnetd.settings.places import places
 
 TEXTS, TOKENS, PASSES = 16, 192, 9
 

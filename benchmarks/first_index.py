@@ -21,7 +21,7 @@ from mindnetd.core.exclude import Rules, compile_rules
 from mindnetd.inference.backends import open_embedder
 from mindnetd.inference.embedder import EmbedderOptions
 from mindnetd.inference.tokenizer import PinnedCounter
-from mindnetd.places import places
+from mindnetd.settings.places import places
 
 SPECIALS = 2
 DEMO = Path(__file__).parent.parent / "demo"

@@ -54,7 +54,7 @@ def bare_embedding_ms(texts: list[str]) -> float:
 
     from mindnetd.inference.backends import open_embedder
     from mindnetd.inference.embedder import EmbedderOptions
-    from mindnetd.places import places
+    from mindnetd.settings.places import places
 
     embedder = open_embedder(EmbedderOptions(cache_dir=places(os.environ).models))
     try:

@@ -203,7 +203,7 @@ def _index(args: argparse.Namespace, env: Mapping[str, str]) -> int:
 
 
 def _init(args: argparse.Namespace, env: Mapping[str, str]) -> int:
-    from mindnetd.config_init import write_config
+    from mindnetd.settings.init import write_config
 
     written = write_config(Path(args.vault), env, args.name)
     _say(f"wrote {written.file}")
@@ -235,7 +235,7 @@ def _model(args: argparse.Namespace, env: Mapping[str, str]) -> int:
 
 
 def _config(args: argparse.Namespace, env: Mapping[str, str]) -> int:
-    from mindnetd.config_show import show
+    from mindnetd.settings.show import show
 
     try:
         config = read_config(args, env)

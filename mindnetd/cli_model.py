@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mindnetd.config import Config
-from mindnetd.config_edit import set_value
 from mindnetd.errors import ConfigError
 from mindnetd.inference import models
 from mindnetd.inference.embedder import BACKENDS
-from mindnetd.places import places
+from mindnetd.settings.edit import set_value
+from mindnetd.settings.places import places
 
 Say = Callable[[str], None]
 MEGABYTE = 1_000_000

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mindnetd import config_read as read
-from mindnetd.config_read import Given, Problem
 from mindnetd.errors import ConfigError
-from mindnetd.places import Places, config_files, places, slug
+from mindnetd.settings import read
+from mindnetd.settings.places import Places, config_files, places, slug
+from mindnetd.settings.read import Given, Problem
 
 T = TypeVar("T")
 SCHEDULE = r"off|every [1-9]\d{0,5}[mhd]( if changed)?|cron:( \S+){5}"

@@ -16,11 +16,9 @@ from pathlib import Path
 
 from mindnetd import __version__
 from mindnetd.config import Config, differences
-from mindnetd.config_retrieval import load_retrieval, retrieval_settings
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.core.results import ChunkText
 from mindnetd.core.settle import SettleOptions
-from mindnetd.desk import Desk
 from mindnetd.engine import Engine, derive_options, read_rules
 from mindnetd.errors import MindnetError
 from mindnetd.jobs import JobBook
@@ -32,13 +30,15 @@ from mindnetd.schedule import Schedule, Task
 from mindnetd.sdnotify import Notifier
 from mindnetd.search import Searcher
 from mindnetd.server import build_app, serve
-from mindnetd.server_socket import BoundSocket, bind_socket
+from mindnetd.serving.desk import Desk
+from mindnetd.serving.unix_socket import BoundSocket, bind_socket
+from mindnetd.settings.retrieval import load_retrieval, retrieval_settings
 from mindnetd.store import read
 from mindnetd.store.db import Database
 from mindnetd.telemetry import event
-from mindnetd.upkeep import Upkeep
 from mindnetd.watch import Watcher, WatchOptions
-from mindnetd.writer import Bulk, Writer, WriterParts
+from mindnetd.writing.upkeep import Upkeep
+from mindnetd.writing.writer import Bulk, Writer, WriterParts
 
 log = logging.getLogger(__name__)
 

@@ -16,14 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from mindnetd.backlog import EmbedQueue, Vectors
 from mindnetd.config import Config
 from mindnetd.core.analyze import ANALYZER_VERSION
 from mindnetd.core.derive import DeriveOptions, derive
 from mindnetd.core.exclude import Classifier, Rules, compile_rules
 from mindnetd.core.note import ReadOptions
 from mindnetd.core.records import VISIBILITIES
-from mindnetd.embedding import ModelHolder
 from mindnetd.errors import NotFound, StoreError
 from mindnetd.events import Event, EventBus
 from mindnetd.index import Indexer, IndexParts
@@ -31,15 +29,17 @@ from mindnetd.inference import memory
 from mindnetd.inference.backends import choose_backend
 from mindnetd.inference.embedder import EmbedderOptions
 from mindnetd.inference.tokenizer import PinnedCounter
-from mindnetd.known import load_hot_index
 from mindnetd.lanes.hot import HotDelta, HotIndex
 from mindnetd.metrics import Metrics
-from mindnetd.runs import Run, vault_revision
 from mindnetd.store import read, upkeep, write
 from mindnetd.store.db import Database, move_aside, open_database
 from mindnetd.store.records import Batch, ConfigRow, HotColumns, utc_now
 from mindnetd.telemetry import event
-from mindnetd.vaultio import RootId
+from mindnetd.watching.vaultio import RootId
+from mindnetd.writing.backlog import EmbedQueue, Vectors
+from mindnetd.writing.embedding import ModelHolder
+from mindnetd.writing.known import load_hot_index
+from mindnetd.writing.runs import Run, vault_revision
 
 log = logging.getLogger(__name__)
 

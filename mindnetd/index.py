@@ -2,8 +2,8 @@
 
     read > derive > names > links and rows > commit > publish
 
-All of it runs on the writer thread (``writer.py``), or alone in ``mindnetd index``. `Indexer.index` is the road; each
-step is a method below it, in the order of the data. Vectors come later, by `Indexer.store_vectors`.
+All of it runs on the writer thread (``writing/writer.py``), or alone in ``mindnetd index``. `Indexer.index` is the
+road; each step is a method below it, in the order of the data. Vectors come later, by `Indexer.store_vectors`.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mindnetd.ahead import Ahead
-from mindnetd.backlog import Awaited, EmbedQueue, Vectors
 from mindnetd.core.derive import DeriveOptions, derive, utc_text
 from mindnetd.core.records import Diagnostic, FileKind, FileStat, NoteMeta, VaultFile
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.events import Event, EventBus
-from mindnetd.index_plan import Plan
 from mindnetd.inference.embedder import Embedder
-from mindnetd.known import Known
 from mindnetd.lanes.hot import HotDelta, HotIndex
 from mindnetd.metrics import Metrics
-from mindnetd.rows import RowMaker, hot_docs
-from mindnetd.runs import Run
-from mindnetd.scan import Classifier
 from mindnetd.store import read, write
 from mindnetd.store.db import Database
 from mindnetd.store.records import Batch, CanvasRows, NoteRows, PathDiagnostics, RelinkRows
 from mindnetd.store.records import Vectors as VectorRows
 from mindnetd.telemetry import event
-from mindnetd.vaultio import Gone, ReadOutcome, RootId, Unreadable, Unstable, look, read_stable, root_is_empty
+from mindnetd.watching.scan import Classifier
+from mindnetd.watching.vaultio import Gone, ReadOutcome, RootId, Unreadable, Unstable, look, read_stable, root_is_empty
+from mindnetd.writing.ahead import Ahead
+from mindnetd.writing.backlog import Awaited, EmbedQueue, Vectors
+from mindnetd.writing.known import Known
+from mindnetd.writing.plan import Plan
+from mindnetd.writing.rows import RowMaker, hot_docs
+from mindnetd.writing.runs import Run
 
 log = logging.getLogger(__name__)
 
@@ -259,7 +259,7 @@ class Indexer:
             book.forget(key)
 
     # ----------------------------------------------------------------------------------------------- 4: links and rows
-    # The rows of the notes and canvases themselves are made in ``rows.py``.
+    # The rows of the notes and canvases themselves are made in ``writing/rows.py``.
 
     def _relink(self, plan: Plan, own: set[int]) -> tuple[RelinkRows, ...]:
         """The others: sources whose links mean another file now, though their bytes are as before."""

@@ -16,13 +16,13 @@ from fastapi import FastAPI
 from starlette.routing import BaseRoute
 from starlette.types import Receive, Scope, Send
 
-from mindnetd.server_browse import add_browse_routes, add_graph_routes, add_later_routes
-from mindnetd.server_guard import Guard, add_error_handlers
-from mindnetd.server_kit import Kit, make_kit
-from mindnetd.server_query import add_query_routes
-from mindnetd.server_socket import BACKLOG, BoundSocket
-from mindnetd.server_state import add_admin_routes, add_state_routes
-from mindnetd.services import Services
+from mindnetd.serving.guard import Guard, add_error_handlers
+from mindnetd.serving.kit import Kit, make_kit
+from mindnetd.serving.routes_browse import add_browse_routes, add_graph_routes, add_later_routes
+from mindnetd.serving.routes_query import add_query_routes
+from mindnetd.serving.routes_state import add_admin_routes, add_state_routes
+from mindnetd.serving.services import Services
+from mindnetd.serving.unix_socket import BACKLOG, BoundSocket
 
 API_VERSION = "1"
 KEEP_ALIVE_S = 75

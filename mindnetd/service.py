@@ -17,10 +17,10 @@ from pathlib import Path
 
 from mindnetd.cli_model import fetch_model
 from mindnetd.config import Config, find_config, load_config
-from mindnetd.config_init import write_config
 from mindnetd.errors import ConfigError, MindnetError, ModelError, VaultError
-from mindnetd.places import config_files, places
-from mindnetd.share import shared_file
+from mindnetd.settings.init import write_config
+from mindnetd.settings.places import config_files, places
+from mindnetd.settings.share import shared_file
 
 Say = Callable[[str], None]
 TEMPLATE = "mindnetd@.service"

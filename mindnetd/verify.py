@@ -15,13 +15,13 @@ from mindnetd.core.records import NoteMeta
 from mindnetd.errors import MindnetError
 from mindnetd.index import MAX_NOTE_BYTES
 from mindnetd.jobs import JobBook
-from mindnetd.known import load_hot_index
 from mindnetd.lanes.compare import contents
 from mindnetd.lanes.hot import HotIndex
-from mindnetd.scan import scan
 from mindnetd.store import read
 from mindnetd.store.integrity import integrity
-from mindnetd.vaultio import ReadOutcome, read_stable
+from mindnetd.watching.scan import scan
+from mindnetd.watching.vaultio import ReadOutcome, read_stable
+from mindnetd.writing.known import load_hot_index
 
 if TYPE_CHECKING:
     from mindnetd.engine import Engine

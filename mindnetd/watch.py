@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from mindnetd.mailbox import Batch, Mailbox
-from mindnetd.mounts import blind_file_system
-from mindnetd.scan import Classifier, ScanResult
-from mindnetd.vaultio import NOWHERE, RootId
-from mindnetd.watch_arming import Arming
-from mindnetd.watch_checks import Canary, RootGuard
-from mindnetd.watch_events import EventTaker
+from mindnetd.watching.arming import Arming
+from mindnetd.watching.checks import Canary, RootGuard
+from mindnetd.watching.handling import EventTaker
+from mindnetd.watching.mailbox import Batch, Mailbox
+from mindnetd.watching.mounts import blind_file_system
+from mindnetd.watching.scan import Classifier, ScanResult
+from mindnetd.watching.vaultio import NOWHERE, RootId
 
 FOLDER_DOUBT_S = 0.1
 """Folder events within this time make one doubt."""

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from mindnetd.config import Config, load_config
 from mindnetd.daemon import make_writer
-from mindnetd.embedding import ModelHolder
 from mindnetd.engine import Engine
 from mindnetd.inference.backends import open_embedder
 from mindnetd.inference.embedder import Embedder, EmbedderOptions
 from mindnetd.jobs import JobBook
 from mindnetd.metrics import Metrics
 from mindnetd.store.dump import Dump, dump
+from mindnetd.writing.embedding import ModelHolder
 
 
 class SharedModel(ModelHolder):

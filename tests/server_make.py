@@ -17,13 +17,13 @@ from typing import Any
 from mindnetd.config import load_config
 from mindnetd.core.records import Visibility
 from mindnetd.daemon import StoreTexts, make_writer
-from mindnetd.desk import Desk
 from mindnetd.engine import Engine
 from mindnetd.jobs import JobBook
 from mindnetd.metrics import Metrics
 from mindnetd.search import Searcher
 from mindnetd.server import build_app, serve
-from mindnetd.server_socket import BoundSocket, bind_socket
+from mindnetd.serving.desk import Desk
+from mindnetd.serving.unix_socket import BoundSocket, bind_socket
 from mindnetd.watch import WatcherStatus
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from engine_kit import Bench, make_config
 
-from mindnetd import writer_parts
-from mindnetd.ahead import Ahead
 from mindnetd.core.derive import DeriveOptions, derive
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.store.dump import differences
+from mindnetd.writing import parts as writer_parts
+from mindnetd.writing.ahead import Ahead
 
 NOTE = "---\ntags: [a]\nup: '[[b]]'\n---\n# Head\n\nSome *text* with a [[link|shown]].\n\n## Two\n\n- one\n- two\n"
 

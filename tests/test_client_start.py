@@ -102,7 +102,7 @@ def test_without_a_runtime_folder_the_state_folder_is_used(tmp_path: Path, monke
 def test_client_and_daemon_agree_on_the_place(tmp_path: Path) -> None:
     """The two sides, which share no code, name the same folder."""
     from mindnetd.client.locate import folder
-    from mindnetd.places import places
+    from mindnetd.settings.places import places
 
     for env in ({"XDG_RUNTIME_DIR": str(tmp_path)}, {"XDG_STATE_HOME": str(tmp_path)}, {}):
         assert folder(env) == str(places({"HOME": str(Path.home()), **env}).runtime)

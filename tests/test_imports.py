@@ -29,16 +29,16 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "ollama": ("inference",),
     "safetensors": ("inference",),
     "tokenizers": ("inference",),
-    "watchdog": ("watch*", "observe"),
+    "watchdog": ("watch", "watching"),
     "apscheduler": ("schedule",),
-    "fastapi": ("server*", "wire"),
-    "starlette": ("server*",),
-    "uvicorn": ("server*",),
-    "pydantic": ("server*", "wire"),
-    "prometheus_client": ("metrics", "server*"),
+    "fastapi": ("server", "serving"),
+    "starlette": ("server", "serving"),
+    "uvicorn": ("server",),
+    "pydantic": ("server", "serving"),
+    "prometheus_client": ("metrics", "serving"),
     "rich": ("terminal",),
     "systemd": ("sdnotify", "telemetry"),
-    "yaml": ("core", "config*", "core.frontmatter"),
+    "yaml": ("core", "settings"),
     "frontmatter": ("core",),
     "Stemmer": ("core",),
 }
@@ -52,7 +52,7 @@ PURE_LIBRARIES = {"yaml", "frontmatter", "Stemmer", "numpy"}
 
 # nobody below the composition root reads the configuration or the environment
 MAX_CHAIN = 16  # 15 as measured; it may shrink, not grow
-CONFIG_READERS = ("cli*", "config*", "daemon", "engine", "service", "terminal")
+CONFIG_READERS = ("cli*", "config", "settings", "daemon", "engine", "service", "terminal")
 ENVIRONMENT_READERS = ("cli", "client", "daemon", "sdnotify")
 
 
@@ -122,7 +122,7 @@ def test_configuration_stays_at_the_top() -> None:
         for module in modules()
         if not module.inside(*CONFIG_READERS)
         for target, line in internal(module)
-        if target == "config" or target.startswith("config_")
+        if target == "config" or target.startswith("settings.")
     ])  # fmt: skip
 
 

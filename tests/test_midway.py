@@ -17,13 +17,15 @@ from types import SimpleNamespace
 import pytest
 from engine_kit import Bench, make_config
 
-from mindnetd import ahead, index, scan, vaultio
+from mindnetd import index
 from mindnetd.config import Config
 from mindnetd.core.derive import DeriveOptions
 from mindnetd.core.records import FileStat
 from mindnetd.engine import derive_options, read_rules
 from mindnetd.store.dump import differences
 from mindnetd.store.integrity import integrity
+from mindnetd.watching import scan, vaultio
+from mindnetd.writing import ahead
 
 
 def exclude(vault: Path, bench: Bench) -> None:
@@ -78,7 +80,7 @@ def test_a_child_whose_parent_is_gone_ends_in_silence(tmp_path: Path) -> None:
     """Nobody reads its answer: exit 0, and nothing on stderr. An interrupt at the terminal does not reach it."""
     (tmp_path / "a.md").write_text("A note.\n", encoding="utf-8")
     reader, writer = os.pipe()
-    command = [sys.executable, "-m", "mindnetd.ahead"]
+    command = [sys.executable, "-m", "mindnetd.writing.ahead"]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     os.close(reader)

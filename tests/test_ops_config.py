@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindnetd.config import KEYS, VARIABLES, Config, differences, find_config, load_config, value_of
-from mindnetd.config_edit import set_value
-from mindnetd.config_init import fill_template, write_config
-from mindnetd.config_read import nearest, plain, whole
-from mindnetd.config_retrieval import load_retrieval, retrieval_settings
-from mindnetd.config_show import show
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.errors import ConfigError, VaultError
-from mindnetd.places import places, slug
-from mindnetd.share import shared_file
+from mindnetd.settings.edit import set_value
+from mindnetd.settings.init import fill_template, write_config
+from mindnetd.settings.places import places, slug
+from mindnetd.settings.read import nearest, plain, whole
+from mindnetd.settings.retrieval import load_retrieval, retrieval_settings
+from mindnetd.settings.share import shared_file
+from mindnetd.settings.show import show
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 
 from mindnetd import service
 from mindnetd.config import load_config
-from mindnetd.config_init import write_config
 from mindnetd.errors import ConfigError, MindnetError, VaultError
+from mindnetd.settings.init import write_config
 
 FAKE = """#!/bin/sh
 echo "$@" >> "{log}"
@@ -148,7 +148,7 @@ def test_strange_paths_survive(tmp_path: Path, env: dict[str, str]) -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not here")
 def test_unit_file_is_understood(tmp_path: Path) -> None:
     """systemd knows every key and value of the shipped unit."""
-    from mindnetd.share import shared_file
+    from mindnetd.settings.share import shared_file
 
     text = shared_file("deploy", "mindnetd@.service").read_text().replace("%h/.local/bin/mindnetd", "/bin/true")
     (tmp_path / "mindnetd@.service").write_text(text)

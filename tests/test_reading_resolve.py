@@ -9,7 +9,7 @@ from reading import resolve
 
 from mindnetd.core.records import Link
 from mindnetd.core.resolve import NameIndex, file_keys, name_keys
-from mindnetd.linkbook import LinkBook, waiting_keys
+from mindnetd.writing.linkbook import LinkBook, waiting_keys
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from mindnetd.core.query import QuerySpec
 from mindnetd.deadline import Deadline
 from mindnetd.errors import StoreError
 from mindnetd.events import Event
-from mindnetd.services import ServerSettings
+from mindnetd.serving.services import ServerSettings
 
 MIB = 1 << 20
 

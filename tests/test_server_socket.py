@@ -13,7 +13,7 @@ import pytest
 from server_make import World, call, serve_world
 
 from mindnetd.errors import ConfigError, Conflict
-from mindnetd.server_socket import adopt_socket, bind_socket
+from mindnetd.serving.unix_socket import adopt_socket, bind_socket
 
 
 def mode(path: Path) -> int:
@@ -42,7 +42,7 @@ def test_our_folder_is_tightened_but_no_other(tmp_path: Path) -> None:
 def test_a_dead_socket_is_replaced(tmp_path: Path) -> None:
     """What a killed daemon left behind is probed and taken over."""
     path = tmp_path / "s.sock"
-    code = "import os, sys; from pathlib import Path; from mindnetd.server_socket import bind_socket; "
+    code = "import os, sys; from pathlib import Path; from mindnetd.serving.unix_socket import bind_socket; "
     subprocess.run([sys.executable, "-c", code + "b = bind_socket(Path(sys.argv[1])); os._exit(9)", path], check=False)
     assert path.is_socket()
     bind_socket(path).close()

@@ -22,8 +22,8 @@ from watch_helper import Follower, texts_on_disk
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
-from mindnetd.observe import EVENTS
 from mindnetd.watch import WatchOptions
+from mindnetd.watching.observe import EVENTS
 
 Until = Callable[..., None]
 TESTS = Path(__file__).resolve().parent

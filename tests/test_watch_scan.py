@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watch_helper import SimpleRules
 
-from mindnetd import scan as scan_module
 from mindnetd.core.records import FileStat, VaultFile
 from mindnetd.errors import VaultError
-from mindnetd.scan import ScanResult, diff, scan
+from mindnetd.watching import scan as scan_module
+from mindnetd.watching.scan import ScanResult, diff, scan
 
 RULES = SimpleRules()
 

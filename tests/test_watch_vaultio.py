@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mindnetd import vaultio
-from mindnetd.vaultio import Gone, Look, ReadOutcome, Unreadable, Unstable, look, open_for_writing, read_stable
+from mindnetd.watching import vaultio
+from mindnetd.watching.vaultio import Gone, Look, ReadOutcome, Unreadable, Unstable, look, open_for_writing, read_stable
 
 LIMIT = 1000
 

@@ -11,12 +11,12 @@ import pytest
 from watch_helper import Follower, SimpleRules, texts_on_disk
 
 from mindnetd.core.records import FileKind
-from mindnetd.mailbox import Mailbox
-from mindnetd.mounts import blind_file_system
-from mindnetd.scan import ScanResult
-from mindnetd.vaultio import root_identity
 from mindnetd.watch import Watcher, WatchOptions
-from mindnetd.watch_checks import CANARY_PATIENCE_S, Canary, RootGuard
+from mindnetd.watching.checks import CANARY_PATIENCE_S, Canary, RootGuard
+from mindnetd.watching.mailbox import Mailbox
+from mindnetd.watching.mounts import blind_file_system
+from mindnetd.watching.scan import ScanResult
+from mindnetd.watching.vaultio import root_identity
 
 Until = Callable[..., None]
 

@@ -19,9 +19,9 @@ from watch_helper import SimpleRules
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
-from mindnetd.observe import EVENTS
-from mindnetd.scan import scan
 from mindnetd.watch import Watcher, WatchOptions
+from mindnetd.watching.observe import EVENTS
+from mindnetd.watching.scan import scan
 
 _printing = threading.Lock()
 

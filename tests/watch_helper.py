@@ -10,9 +10,9 @@ from pathlib import Path
 from mindnetd.core.records import FileKind, VaultFile
 from mindnetd.core.settle import SettleOptions, Settler
 from mindnetd.errors import VaultError
-from mindnetd.scan import diff, scan
-from mindnetd.vaultio import Gone, ReadOutcome, Unstable, look, read_stable, root_is_empty
 from mindnetd.watch import Watcher, WatchOptions
+from mindnetd.watching.scan import diff, scan
+from mindnetd.watching.vaultio import Gone, ReadOutcome, Unstable, look, read_stable, root_is_empty
 
 LIMIT = 10_000_000
 

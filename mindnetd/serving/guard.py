@@ -16,8 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mindnetd.errors import MindnetError, TooLarge
-from mindnetd.services import Services
-from mindnetd.wire import encode
+from mindnetd.serving.services import Services
+from mindnetd.serving.wire import encode
 
 log = logging.getLogger(__name__)
 

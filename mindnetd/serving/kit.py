@@ -9,13 +9,13 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Query, Request, Response
 
-from mindnetd.browse import Browser
-from mindnetd.browse_graph import GraphBrowser
 from mindnetd.deadline import Deadline
-from mindnetd.server_work import Workers
-from mindnetd.services import Services
-from mindnetd.view import View, view_of
-from mindnetd.wire import ErrorReply, encode
+from mindnetd.serving.browse import Browser
+from mindnetd.serving.browse_graph import GraphBrowser
+from mindnetd.serving.services import Services
+from mindnetd.serving.view import View, view_of
+from mindnetd.serving.wire import ErrorReply, encode
+from mindnetd.serving.workers import Workers
 
 JSON = "application/json"
 QUICK_THREADS = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from mindnetd.core.records import Visibility
-from mindnetd.wire import Reply, VectorCounts
+from mindnetd.serving.wire import Reply, VectorCounts
 
 
 class NoteLine(Reply):

@@ -16,9 +16,9 @@ from watchdog.events import (
     FileSystemEvent,
 )
 
-from mindnetd.mailbox import Mailbox
-from mindnetd.scan import Classifier
-from mindnetd.vaultio import vault_name
+from mindnetd.watching.mailbox import Mailbox
+from mindnetd.watching.scan import Classifier
+from mindnetd.watching.vaultio import vault_name
 
 FILE_KINDS: dict[type[FileSystemEvent], str] = {
     FileCreatedEvent: "created",

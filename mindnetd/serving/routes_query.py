@@ -11,11 +11,11 @@ from mindnetd.core.filters import DateRange, Filters
 from mindnetd.core.query import LANES, QuerySpec
 from mindnetd.deadline import Deadline
 from mindnetd.errors import BadRequest
-from mindnetd.server_kit import ERRORS, Kit
-from mindnetd.server_stream import NDJSON, Pieces
-from mindnetd.view import View
-from mindnetd.wire import DateRange as DateRangeIn
-from mindnetd.wire import FiltersIn, QueryReply, QueryRequest, encode
+from mindnetd.serving.kit import ERRORS, Kit
+from mindnetd.serving.streams import NDJSON, Pieces
+from mindnetd.serving.view import View
+from mindnetd.serving.wire import DateRange as DateRangeIn
+from mindnetd.serving.wire import FiltersIn, QueryReply, QueryRequest, encode
 
 
 def add_query_routes(app: FastAPI, kit: Kit) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from watchdog.events import FileClosedEvent
 
-from mindnetd.mailbox import Mailbox
-from mindnetd.observe import EVENTS, Handler, VaultObserver
-from mindnetd.watch_checks import Canary
-from mindnetd.watch_events import EventTaker
+from mindnetd.watching.checks import Canary
+from mindnetd.watching.handling import EventTaker
+from mindnetd.watching.mailbox import Mailbox
+from mindnetd.watching.observe import EVENTS, Handler, VaultObserver
 
 _log = logging.getLogger(__name__)
 

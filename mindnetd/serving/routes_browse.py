@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, FastAPI, Query, Request, Response
 
-from mindnetd import wire_replies
-from mindnetd.browse import NoteQuery
-from mindnetd.browse_graph import Walk
 from mindnetd.errors import NotFound
-from mindnetd.refs import no_note
-from mindnetd.server_kit import ERRORS, Kit, Paged, Seen, listed, raw_tail, ref_of
+from mindnetd.serving import wire_replies
+from mindnetd.serving.browse import NoteQuery
+from mindnetd.serving.browse_graph import Walk
+from mindnetd.serving.kit import ERRORS, Kit, Paged, Seen, listed, raw_tail, ref_of
+from mindnetd.serving.refs import no_note
 
 EDGE_LIMIT = 500
 LATER = (

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from mindnetd.core.derive import Draft
 from mindnetd.core.records import VaultFile
-from mindnetd.runs import Run
 from mindnetd.store.records import PathDiagnostics
+from mindnetd.writing.runs import Run
 
 
 @dataclass

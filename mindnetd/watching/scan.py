@@ -17,7 +17,7 @@ from typing import Protocol
 
 from mindnetd.core.records import FileKind, VaultFile
 from mindnetd.errors import VaultError
-from mindnetd.vaultio import ABSENT, RootId, file_stat, link_end, vault_name
+from mindnetd.watching.vaultio import ABSENT, RootId, file_stat, link_end, vault_name
 
 
 class Classifier(Protocol):

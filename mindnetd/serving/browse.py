@@ -20,11 +20,11 @@ from mindnetd.core.identity import unresolved_uuid
 from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink
 from mindnetd.errors import BadRequest
 from mindnetd.lanes.snapshot import HotSnapshot
-from mindnetd.refs import Notes, RefIndex, file_name, fold, no_note
-from mindnetd.services import Services
+from mindnetd.serving.refs import Notes, RefIndex, file_name, fold, no_note
+from mindnetd.serving.services import Services
+from mindnetd.serving.view import View
 from mindnetd.store import read
 from mindnetd.store.records import Backlink, NoteDetail, StoredCanvas, StoredChunk
-from mindnetd.view import View
 
 Json = dict[str, Any]
 CANVAS = ".canvas"

@@ -13,8 +13,8 @@ from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
 from mindnetd.events import Event, EventBus
-from mindnetd.view import View
-from mindnetd.wire import encode
+from mindnetd.serving.view import View
+from mindnetd.serving.wire import encode
 
 NDJSON = "application/x-ndjson"
 PIECE = 1 << 18

@@ -14,16 +14,16 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from mindnetd.backlog import Vectors
 from mindnetd.core.records import VaultFile
 from mindnetd.core.settle import MarkKind, SettleOptions, Settler
 from mindnetd.errors import StoreError, VaultError
-from mindnetd.runs import Run
-from mindnetd.scan import diff, scan
 from mindnetd.telemetry import event
-from mindnetd.vaultio import look
-from mindnetd.writer_parts import Bulk as Bulk
-from mindnetd.writer_parts import WriterParts as WriterParts
+from mindnetd.watching.scan import diff, scan
+from mindnetd.watching.vaultio import look
+from mindnetd.writing.backlog import Vectors
+from mindnetd.writing.parts import Bulk as Bulk
+from mindnetd.writing.parts import WriterParts as WriterParts
+from mindnetd.writing.runs import Run
 
 log = logging.getLogger(__name__)
 

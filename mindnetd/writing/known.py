@@ -8,10 +8,10 @@ import numpy as np
 
 from mindnetd.core.records import NoteMeta, VaultFile
 from mindnetd.lanes.hot import HotIndex, HotRows
-from mindnetd.linkbook import LinkBook
 from mindnetd.store import read
 from mindnetd.store.db import Database
 from mindnetd.store.records import Batch, HotColumns, StoredCanvas
+from mindnetd.writing.linkbook import LinkBook
 
 
 class Known:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mindnetd.browse import Browser
 from mindnetd.core.records import Edge, NoteMeta
-from mindnetd.refs import Notes
-from mindnetd.services import Services
+from mindnetd.serving.browse import Browser
+from mindnetd.serving.refs import Notes
+from mindnetd.serving.services import Services
+from mindnetd.serving.view import View
 from mindnetd.store import read, read_counts
 from mindnetd.store.records import StoredCanvas, StoredEdge
-from mindnetd.view import View
 
 Direction = Literal["in", "out", "both"]
 Json = dict[str, Any]

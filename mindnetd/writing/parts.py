@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mindnetd.ahead import WORTH_IT
 from mindnetd.core.settle import SettleOptions
 from mindnetd.errors import StoreError
 from mindnetd.index import Indexer
-from mindnetd.index_plan import Plan
 from mindnetd.jobs import JobBook
-from mindnetd.runs import Run
-from mindnetd.scan import ScanResult
-from mindnetd.vaultio import RootId
+from mindnetd.watching.scan import ScanResult
+from mindnetd.watching.vaultio import RootId
+from mindnetd.writing.ahead import WORTH_IT
+from mindnetd.writing.plan import Plan
+from mindnetd.writing.runs import Run
 
 ASK_AT_ONCE = 64
 
@@ -46,7 +46,7 @@ class Bulk:
         return [self.items.popleft() for _ in range(min(most, len(self.items)))]
 
     def look_ahead(self, indexer: Indexer) -> None:
-        """Where there is much to do, a second process derives what comes next (``ahead.py``)."""
+        """Where there is much to do, a second process derives what comes next (``writing/ahead.py``)."""
         ahead = indexer.ahead
         if ahead is None and len(self.items) >= WORTH_IT:
             ahead = indexer.derive_ahead()

@@ -11,13 +11,13 @@ from mindnetd.core.edges import edges_of, edges_of_links
 from mindnetd.core.identity import chunk_uuid, file_uuid
 from mindnetd.core.note import read_note
 from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink
-from mindnetd.known import Known
 from mindnetd.lanes.hot import HotDoc
-from mindnetd.linkbook import waiting_keys
-from mindnetd.runs import Run
 from mindnetd.store import read
 from mindnetd.store.db import Database
 from mindnetd.store.records import CanvasRows, ChunkRow, DocRow, NoteRows, RelinkRows
+from mindnetd.writing.known import Known
+from mindnetd.writing.linkbook import waiting_keys
+from mindnetd.writing.runs import Run
 
 
 class RowMaker:

@@ -22,7 +22,7 @@ from typing import IO, Any
 from mindnetd.core.derive import DeriveOptions, Draft, derive
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.telemetry import event
-from mindnetd.vaultio import ReadOutcome, read_stable
+from mindnetd.watching.vaultio import ReadOutcome, read_stable
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Ahead:
     def __init__(self, vault: Path, options: DeriveOptions, max_bytes: int) -> None:
         # in a session of its own: an interrupt at the terminal is for the parent, which ends the child
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "mindnetd.ahead"],
+            [sys.executable, "-m", "mindnetd.writing.ahead"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

@@ -1,4 +1,4 @@
-"""What the server sees of the daemon: the `Services` of ``services.py`` over the engine and the writer."""
+"""What the server sees of the daemon: the `Services` of ``serving/services.py`` over the engine and the writer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from mindnetd.jobs import Job, JobBook
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.metrics import Metrics
 from mindnetd.search import Searcher
-from mindnetd.services import ServerSettings
+from mindnetd.serving.services import ServerSettings
 from mindnetd.store import upkeep
 from mindnetd.store.db import Database
 from mindnetd.store.records import QueryRow, utc_now
-from mindnetd.vaultio import look
 from mindnetd.verify import Verifier
 from mindnetd.watch import WatcherStatus
-from mindnetd.writer import Bulk, Writer
+from mindnetd.watching.vaultio import look
+from mindnetd.writing.writer import Bulk, Writer
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mindnetd import config_read as read
-from mindnetd.config_read import Problem
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.errors import ConfigError
+from mindnetd.settings import read
+from mindnetd.settings.read import Problem
 
 SECTIONS = ("retrieval", "time_decay")
 WEIGHTS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")

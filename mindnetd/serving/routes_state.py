@@ -10,12 +10,13 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from mindnetd import metrics, wire, wire_replies
-from mindnetd.browse import offset_of
+from mindnetd import metrics
 from mindnetd.errors import BadRequest, Conflict, NotFound
 from mindnetd.jobs import Job
-from mindnetd.server_kit import ERRORS, Kit, Page, Paged, Seen
-from mindnetd.server_stream import NDJSON, Pieces, event_lines, file_pieces, open_unlinked
+from mindnetd.serving import wire, wire_replies
+from mindnetd.serving.browse import offset_of
+from mindnetd.serving.kit import ERRORS, Kit, Page, Paged, Seen
+from mindnetd.serving.streams import NDJSON, Pieces, event_lines, file_pieces, open_unlinked
 from mindnetd.store import read
 from mindnetd.store.records import RunRow
 

@@ -12,7 +12,7 @@ def shared_file(*parts: str) -> Path:
 
     In an installed wheel it lies under ``mindnetd/files``, in a checkout beside the package.
     """
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parent.parent
     for root in (package / "files", package.parent):
         path = root.joinpath(*parts)
         if path.exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from mindnetd.vaultio import RootId, root_identity, root_is_empty
+from mindnetd.watching.vaultio import RootId, root_identity, root_is_empty
 
 RootVerdict = Literal["same", "lost", "still lost", "back", "emptied", "filled"]
 CANARY_PATIENCE_S = 10.0

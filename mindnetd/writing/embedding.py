@@ -13,12 +13,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from mindnetd.backlog import EmbedQueue, EmbedThread, Vectors
 from mindnetd.errors import ModelError
 from mindnetd.inference.backends import open_embedder
 from mindnetd.inference.embedder import Embedder, EmbedderOptions
 from mindnetd.metrics import Metrics
 from mindnetd.telemetry import event
+from mindnetd.writing.backlog import EmbedQueue, EmbedThread, Vectors
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from mindnetd import config_read as read
 from mindnetd.errors import ConfigError
+from mindnetd.settings import read
 
 
 def set_value(file: Path, section: str, key: str, value: str) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mindnetd.errors import ConfigError, VaultError
-from mindnetd.places import config_files, places, slug
-from mindnetd.share import shared_file
+from mindnetd.settings.places import config_files, places, slug
+from mindnetd.settings.share import shared_file
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mindnetd.store import upkeep
 from mindnetd.store.records import utc_now
 from mindnetd.store.write_logs import trim_logs
 from mindnetd.telemetry import event
-from mindnetd.writer import Writer
+from mindnetd.writing.writer import Writer
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""Reading, writing and showing the configuration; where files go."""

@@ -1,0 +1,1 @@
+"""From inotify and scans to dirty paths, and reading a file of the vault safely."""
