@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from mindnetd.core.clean import without_hidden
 from mindnetd.core.cuts import ALWAYS, NEVER, balanced, groups_of, local_cuts, mix
 from mindnetd.core.lang import detect
-from mindnetd.core.notetypes import PROFILES, TYPES, choose_hash_mode, choose_profile
+from mindnetd.core.notetypes import PROFILES
 from mindnetd.core.overlap import head_of, tail_of
 from mindnetd.core.sentences import sentence_spans
+from mindnetd.core.typetable import DEFAULT_TYPES
 
 SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=60)
 
@@ -134,21 +135,23 @@ def test_without_hidden(text: str, spans: list[tuple[int, int]]) -> None:
 
 def test_profiles_and_types() -> None:
     """A note's own profile wins, then its type, then the default; names in any case; unknown ones are absent."""
-    assert choose_profile(note_of("---\ntype: Task\nchunk_profile: long\n---\n")).name == "long"
-    assert choose_profile(note_of("---\ntype: Task\n---\n")).name == "short"
-    assert choose_profile(note_of("---\ntype: nothing\nchunk_profile: huge\n---\n"), "classic").name == "classic"
-    assert choose_profile(note_of(""), overlap=0.15).overlap == 0.15
-    assert choose_profile(note_of(""), "classic", overlap=0.15).overlap == 0.35
-    assert {kind.profile for kind in TYPES.values()} <= set(PROFILES)
+    assert DEFAULT_TYPES.profile_of(note_of("---\ntype: Task\nchunk_profile: long\n---\n")).name == "long"
+    assert DEFAULT_TYPES.profile_of(note_of("---\ntype: Task\n---\n")).name == "short"
+    assert (
+        DEFAULT_TYPES.profile_of(note_of("---\ntype: nothing\nchunk_profile: huge\n---\n"), "classic").name == "classic"
+    )
+    assert DEFAULT_TYPES.profile_of(note_of(""), overlap=0.15).overlap == 0.15
+    assert DEFAULT_TYPES.profile_of(note_of(""), "classic", overlap=0.15).overlap == 0.35
+    assert {kind.chunk_profile for kind in DEFAULT_TYPES.types.values()} <= set(PROFILES)
     classic = PROFILES["classic"]
     assert (classic.lower, classic.soft_upper, classic.upper, classic.overlap) == (350, 500, 600, 0.35)
 
 
 def test_hash_modes() -> None:
     """The note's mode, else the configured one."""
-    assert choose_hash_mode(note_of("---\nhash_mode: FULL\n---\n")) == "full"
-    assert choose_hash_mode(note_of("---\ntype: task\n---\n"), "frontmatter") == "frontmatter"
-    assert choose_hash_mode(note_of("")) == "body"
+    assert DEFAULT_TYPES.hash_mode_of(note_of("---\nhash_mode: FULL\n---\n")) == "full"
+    assert DEFAULT_TYPES.hash_mode_of(note_of("---\ntype: task\n---\n"), "frontmatter") == "frontmatter"
+    assert DEFAULT_TYPES.hash_mode_of(note_of("")) == "body"
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ from chunking_samples import bullets, counter, long_note, paragraph
 from mindnetd.core.chunk import chunk_note
 from mindnetd.core.identity import sha256_text
 from mindnetd.core.note import read_note
-from mindnetd.core.notetypes import PROFILES, choose_profile
+from mindnetd.core.notetypes import PROFILES
 from mindnetd.core.records import ParsedNote
+from mindnetd.core.typetable import DEFAULT_TYPES
 
 GOLDEN = Path(__file__).parent / "golden"
 SHARED = Path(os.environ.get("MINDNET_SHARED", Path(__file__).resolve().parent.parent.parent / "shared"))
@@ -59,7 +60,7 @@ def golden(name: str, shared: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _chunks(note: ParsedNote, name: str) -> list[dict[str, Any]]:
-    profile = PROFILES["classic"] if name.endswith("classic") else choose_profile(note)
+    profile = PROFILES["classic"] if name.endswith("classic") else DEFAULT_TYPES.profile_of(note)
     return [
         {
             "profile": chunk.profile,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
@@ -13,14 +13,16 @@ from mindnetd.core.analyze import analyze
 from mindnetd.core.chunk import chunk_note
 from mindnetd.core.identity import note_uuid
 from mindnetd.core.note import ReadOptions, read_note
-from mindnetd.core.notetypes import choose_hash_mode, choose_profile
 from mindnetd.core.records import Chunk, Chunked, HashMode, NoteMeta, ParsedNote, Passage, TermCounts, Visibility
 from mindnetd.core.tokens import TokenCounter
+from mindnetd.core.typecheck import check_note
+from mindnetd.core.typetable import DEFAULT_TYPES, TypeTable
 
 
 @dataclass(frozen=True, slots=True)
 class DeriveOptions:
-    """What of the configuration decides what a note becomes. A change of any of it re-does every note."""
+    """What of the configuration decides what a note becomes. A change re-does every note, but for ``types``: of these
+    only the notes that the change concerns (``writing/retype.py``)."""
 
     prefix: str = "mindnet"
     read: ReadOptions = field(default_factory=ReadOptions)
@@ -30,6 +32,7 @@ class DeriveOptions:
     default_visibility: Visibility = "internal"
     window: int = 256
     """Tokens that the embedding model takes at once, specials included."""
+    types: TypeTable = DEFAULT_TYPES
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,9 @@ class Draft:
 def derive(path: str, raw: bytes, options: DeriveOptions, counter: TokenCounter) -> Draft:
     """Read and cut one note. Never raises for any bytes."""
     note = read_note(path, raw, options.read)
-    profile = choose_profile(note, options.default_profile, options.overlap)
+    if odd := check_note(note, options.types):
+        note = replace(note, diagnostics=(*note.diagnostics, *odd))
+    profile = options.types.profile_of(note, options.default_profile, options.overlap)
     chunked = chunk_note(note, profile, counter, options.window)
     return Draft(
         path=path,
@@ -69,7 +74,7 @@ def derive(path: str, raw: bytes, options: DeriveOptions, counter: TokenCounter)
         raw_hash=hashlib.sha256(raw).hexdigest(),
         note=note,
         chunked=chunked,
-        hash_mode=choose_hash_mode(note, options.hash_mode),
+        hash_mode=options.types.hash_mode_of(note, options.hash_mode),
         words=tuple(_words(note, chunked.chunks)),
     )
 
@@ -96,7 +101,7 @@ def meta_of(draft: Draft, key: int, mtime_ns: int, options: DeriveOptions, *, st
         tags=note.tags,
         type=note.type,
         status=note.status,
-        visibility=note.visibility or options.default_visibility,
+        visibility=visibility_of(note, options),
         flags=note.flags,
         lang=note.lang,
         created=note.created,
@@ -109,7 +114,15 @@ def meta_of(draft: Draft, key: int, mtime_ns: int, options: DeriveOptions, *, st
         hash_mode=draft.hash_mode,
         stale=stale,
         frontmatter_json=json.dumps(note.frontmatter, ensure_ascii=False, default=str),
+        retriever_weight=note.retriever_weight,
+        relevance=note.relevance,
+        time_weight_override=note.time_weight_override,
     )
+
+
+def visibility_of(note: ParsedNote, options: DeriveOptions) -> Visibility:
+    """Its own, else what its type or folder says, else the configured default."""
+    return note.visibility or options.types.visibility_default(note.type, note.path, options.default_visibility)
 
 
 def utc_text(time_ns: int) -> str:

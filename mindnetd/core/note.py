@@ -152,6 +152,11 @@ def _assemble(parts: _Parts) -> ParsedNote:
         hash_mode=schema.hash_mode,
         chunk_profile=schema.chunk_profile,
         embedding_exclude=schema.embedding_exclude,
+        retriever_weight=schema.overrides.retriever_weight,
+        relevance=schema.overrides.relevance,
+        time_weight_override=schema.overrides.time_weight_override,
+        edge_hints=schema.edge_hints,
+        property_lines=schema.lines,
     )
 
 

@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from mindnetd.core.links import shown_text
+from mindnetd.core.links import relation_of, shown_text
+from mindnetd.core.notetypes import PROFILES
 from mindnetd.core.records import FLAGS, VISIBILITIES, Diagnostic, HashMode, Visibility
 from mindnetd.core.salvage import Properties
 from mindnetd.core.tags import legacy_properties
@@ -17,7 +18,23 @@ from mindnetd.core.tags import legacy_properties
 _TRUE = frozenset(("true", "yes", "on", "1"))
 _DATED_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})_")
 _LANG = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9-]+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,15}(?:[.,]\d{0,15})?|[.,]\d{1,15})")
+_RELATION = re.compile(r"[^\W\d_][\w -]{0,63}")
 _SPACED_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[ \t]+(\d)")
+
+
+OVERRIDES = ("retriever_weight", "relevance", "time_weight_override")
+PRIORITIES = frozenset(("1", "2", "3", "4", "5", "low", "med", "medium", "high"))
+Choice = TypeVar("Choice", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What a note says of its own place in the ranking, each in [0, 1]. None: it does not say, or not usably."""
+
+    retriever_weight: float | None
+    relevance: float | None
+    time_weight_override: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +53,9 @@ class Schema:
     hash_mode: HashMode | None
     chunk_profile: str | None
     embedding_exclude: bool
+    overrides: Overrides
+    edge_hints: tuple[str, ...]
+    lines: Mapping[str, int]
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -56,10 +76,30 @@ def read_schema(path: str, props: Properties) -> Schema:
         modified=reader.date("modified") or reader.date("updated"),
         flags=reader.flags(),
         hash_mode=reader.choice("hash_mode", get_args(HashMode)),
-        chunk_profile=reader.text("chunk_profile"),
+        chunk_profile=reader.choice("chunk_profile", tuple(PROFILES)),
         embedding_exclude=reader.is_true("embedding_exclude"),
+        overrides=_overrides(reader),
+        edge_hints=reader.relations("edge_hints"),
+        lines=_checked(reader),
         diagnostics=(*legacy_properties(props.values, props.lines), *reader.found),
     )
+
+
+def overrides_of(frontmatter: Mapping[str, Any]) -> Overrides:
+    """The overrides in parsed frontmatter, as `read_schema` reads them."""
+    return _overrides(_Reader(Properties(frontmatter)))
+
+
+def _overrides(reader: _Reader) -> Overrides:
+    return Overrides(*(reader.number(name, 0, 1) for name in OVERRIDES))
+
+
+def _checked(reader: _Reader) -> Mapping[str, int]:
+    """Look at the properties that nothing here is made of, so that a slip in them is told; returns the lines."""
+    reader.date("due")
+    reader.number("effort_min", 0, 1e9)
+    reader.priority()
+    return reader.lines()
 
 
 def file_title(path: str) -> str:
@@ -102,16 +142,51 @@ class _Reader:
         value = self._value(key)
         return isinstance(value, str) and value.strip().casefold() in _TRUE
 
-    def choice(self, key: str, choices: tuple[HashMode, ...]) -> HashMode | None:
+    def choice(self, key: str, choices: tuple[Choice, ...]) -> Choice | None:
         """One of `choices` in any case; anything else is reported and ignored."""
         text = self.text(key)
-        if text is None:
+        if text is None or _is_placeholder(text):
             return None
         for choice in choices:
             if text.casefold() == choice:
                 return choice
         self._report(key, f"`{key}: {text[:40]}` is none of {', '.join(choices)}; ignored")
         return None
+
+    def number(self, key: str, low: float, high: float) -> float | None:
+        """A number within the bounds, a decimal comma allowed; anything else is reported and ignored."""
+        text = self.text(key)
+        if text is None or _is_placeholder(text):
+            return None
+        if _NUMBER.fullmatch(text) and low <= (value := float(text.replace(",", "."))) <= high:
+            return value
+        bounds = f"from {low:g} to {high:g}" if high < 1e9 else f"of at least {low:g}"
+        self._report(key, f"`{key}: {text[:40]}` is no number {bounds}; ignored")
+        return None
+
+    def priority(self) -> None:
+        """1 to 5, or low, medium (med), high; anything else is reported. Only people read it."""
+        text = self.text("priority")
+        if text is not None and not _is_placeholder(text) and text.casefold() not in PRIORITIES:
+            self._report("priority", f"`priority: {text[:40]}` is none of 1 to 5, low, med, high")
+
+    def relations(self, key: str) -> tuple[str, ...]:
+        """The names of relations in a list, or in a text with commas; what can be none is reported and left out."""
+        value = self._value(key)
+        given = value if isinstance(value, list) else value.split(",") if isinstance(value, str) else []
+        found: dict[str, None] = {}
+        for one in given:
+            name = relation_of(one) if isinstance(one, str) and _RELATION.fullmatch(one.strip()) else None
+            if name is not None:
+                found[name] = None
+            elif one is not None and one != "":
+                self._report(key, f"`{key}` holds {str(one)[:40]!r}, which is no name of a relation; left out")
+        return tuple(found)
+
+    def lines(self) -> Mapping[str, int]:
+        """The file line of each property, by its name without case."""
+        found = {name: self._lines.get(key) for name, key in self._names.items()}
+        return {name: line for name, line in found.items() if line is not None}
 
     def visibility(self) -> Visibility | None:
         """The visibility; a word that is none counts as sensitive, so that a slip never shows a note."""

@@ -129,6 +129,14 @@ class ParsedNote:
     hash_mode: HashMode | None = None
     chunk_profile: str | None = None
     embedding_exclude: bool = False
+    retriever_weight: float | None = None
+    """In [0, 1]: stands for that of the note's type; so do the next two for what the ranking would take."""
+    relevance: float | None = None
+    time_weight_override: float | None = None
+    edge_hints: tuple[str, ...] = ()
+    """Relations that the links of the note have besides, as ``edge_defaults`` of a type."""
+    property_lines: Mapping[str, int] = field(default_factory=dict)
+    """File line of each top-level property, by its name without case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +278,10 @@ class NoteMeta:
     hash_mode: HashMode
     stale: bool
     frontmatter_json: str
+    retriever_weight: float | None = None
+    """What the note itself says, in [0, 1]; None: its type's weight holds."""
+    relevance: float | None = None
+    time_weight_override: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class RowMaker:
             edges=edges,
             diagnostics=(*draft.note.diagnostics, *link_diagnostics(links)),
             run_id=run.id if changed else None,
+            retriever_weight=draft.note.retriever_weight,
+            time_weight_override=draft.note.time_weight_override,
         )
 
     def _stays_stale(self, known: NoteMeta, draft: Draft) -> bool:
