@@ -6,18 +6,18 @@ Nobody else constructs parts. `run` is the daemon, `index_once` one full index w
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from mindnetd import __version__
 from mindnetd.config import Config, differences
 from mindnetd.core.rank import RetrievalSettings
-from mindnetd.core.results import ChunkText
 from mindnetd.core.settle import SettleOptions
 from mindnetd.engine import Engine, derive_options, read_rules
 from mindnetd.errors import MindnetError
@@ -47,10 +47,13 @@ STALL_S = 120.0
 """A writer that has not come round for so long is taken for hung; a huge note may take a good part of it."""
 STOP_S = 8.0
 """How long the writer may take to finish what it has in hand when the daemon stops."""
+COLLECT_AFTER = (20_000, 20, 50)
+"""For Python's collector of cycles, which at its defaults takes an eighth of a first index and finds hardly a cycle."""
 
 
 def run(config: Config, reread: Callable[[], Config]) -> int:
     """The daemon in the foreground; returns the exit code after SIGTERM or SIGINT. Raises MindnetError at the start."""
+    gc.set_threshold(*COLLECT_AFTER)
     daemon = Daemon(config, reread)
     code = asyncio.run(daemon.run())
     if daemon.anew:
@@ -100,7 +103,11 @@ class Daemon:
         self.writer = make_writer(self.engine, self.jobs, self.watcher.scanned, settle_options(config))
         hnsw = self._hnsw = HnswLane() if config.vector_index == "hnsw" else None
         self.searcher = Searcher(
-            self.engine.hot, StoreTexts(self.engine.db), self.engine.model.embed_query, read_retrieval(config), hnsw
+            self.engine.hot,
+            read.StoreTexts(self.engine.db),
+            self.engine.model.embed_query,
+            read_retrieval(config),
+            hnsw,
         )
         self._retrieval_stamp = stamp_of(config.retrieval_file)
         self.upkeep = Upkeep(self.engine, self.writer)
@@ -108,6 +115,7 @@ class Daemon:
         self.schedule = Schedule(
             (
                 Task("watch", TICK_S, self._tick),
+                Task("texts", TICK_S, self._fill_texts),
                 *([Task("hnsw", TICK_S, lambda: hnsw.keep_up(self.engine.hot.snapshot().vectors))] if hnsw else []),
                 Task("reconcile", minutes * 60, lambda: self.writer.doubt("schedule")),
                 *self.upkeep.tasks(),
@@ -130,6 +138,11 @@ class Daemon:
                 event(log, "weights taken over", file=str(self._config.retrieval_file))
             except MindnetError as error:
                 event(log, "weights not taken over", logging.ERROR, reason=error.message)
+
+    def _fill_texts(self) -> None:
+        """Not while much is being written: a bulk index needs the processor, and what it writes may change again."""
+        if self.writer.settled:
+            self.searcher.fill_texts()
 
     def _on_dirty(self, kind: str, path: str) -> None:
         self.engine.metrics.events.labels(kind=kind).inc()
@@ -284,17 +297,6 @@ def begin(engine: Engine, writer: Writer, trigger: str) -> None:
     writer.doubt(trigger)
 
 
-class StoreTexts:
-    """The texts of hits, from the store (`core.results.TextSource`)."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-
-    def texts(self, keys: Sequence[int]) -> dict[int, ChunkText]:
-        """Chunk key -> text; a chunk that was rewritten meanwhile is missing."""
-        return read.texts(self._db, keys)
-
-
 def make_writer(
     engine: Engine, jobs: JobBook, scanned: Callable[..., None] = lambda _: None, settle: SettleOptions | None = None
 ) -> Writer:
@@ -311,6 +313,7 @@ def make_writer(
             run_ended=engine.end_run,
             housekeep=engine.housekeep,
             chores=engine.chores,
+            hold_vectors=lambda on: engine.queue.hold(time.time_ns() if on else None),
             vectors_stored=lambda made: engine.pace.note(made, time.monotonic()),
             settle=settle or SettleOptions(),
         )
@@ -354,6 +357,7 @@ def index_once(config: Config, progress: Progress) -> IndexSummary:
     Refuses (``locked``) while a daemon holds the file. Without a model the words are indexed and the vectors missing.
     """
     started = time.monotonic()
+    gc.set_threshold(*COLLECT_AFTER)
     engine = Engine(config, Metrics(__version__))
     try:
         engine.load()

@@ -30,7 +30,7 @@ from mindnetd.store.records import Vectors as VectorRows
 from mindnetd.telemetry import event
 from mindnetd.watching.scan import Classifier
 from mindnetd.watching.vaultio import Gone, ReadOutcome, RootId, Unreadable, Unstable, look, read_stable, root_is_empty
-from mindnetd.writing.ahead import Ahead
+from mindnetd.writing.ahead import Ahead, Result
 from mindnetd.writing.backlog import Awaited, EmbedQueue, Vectors
 from mindnetd.writing.known import Known
 from mindnetd.writing.plan import Plan
@@ -68,8 +68,8 @@ class Indexer:
         self.classifier = classifier
         self.known = Known()
         self._rows = RowMaker(self.known, parts.db, options)
-        self.ahead: Ahead | None = None
-        """Set while there is bulk work that is worth a second process."""
+        self.may_derive_ahead = True
+        """Whether a child may derive a part of bulk work; False once none could be started."""
         self.excluded = False
         """Something that was indexed is excluded now: its text must leave the file (`store.upkeep.purge`)."""
         self._awaited = Awaited()
@@ -99,16 +99,18 @@ class Indexer:
         for path in paths:
             self._read(path, plan)
 
-    def derive_ahead(self) -> Ahead:
-        """Start a child that derives what will be prepared next; `stop_ahead` ends it."""
-        self.ahead = Ahead(self._parts.vault, self.options, MAX_NOTE_BYTES)
-        return self.ahead
+    def derive_ahead(self) -> Ahead | None:
+        """Start a child that derives a part of bulk work; None where no process can be started."""
+        try:
+            return Ahead(self._parts.vault, self.options, MAX_NOTE_BYTES)
+        except OSError as error:
+            event(log, "no deriving ahead", logging.WARNING, reason=str(error))
+            self.may_derive_ahead = False
+            return None
 
-    def stop_ahead(self) -> None:
-        """End the child, if there is one."""
-        if self.ahead is not None:
-            self.ahead.close()
-            self.ahead = None
+    def prepare_derived(self, plan: Plan, result: Result) -> None:
+        """`prepare` for one note that a child may have derived already."""
+        self._read(result.path, plan, result)
 
     def finish(self, plan: Plan) -> list[str]:
         """The second half: names, links, rows, one commit, publish."""
@@ -146,7 +148,7 @@ class Indexer:
 
     # ---------------------------------------------------------------------------------------------- 1, 2: read, derive
 
-    def _read(self, path: str, plan: Plan) -> None:
+    def _read(self, path: str, plan: Plan, ahead: Result | None = None) -> None:
         """The bytes of one path, and what they say."""
         kind = self.classifier.kind(path)
         if kind is None:
@@ -165,7 +167,7 @@ class Indexer:
         elif isinstance(outcome, Unreadable):
             self._unreadable(VaultFile(path, kind, NEVER_READ), outcome, plan)
         elif kind == "note":
-            self._read_note(path, outcome, plan)
+            self._read_note(path, outcome, plan, ahead)
         else:
             self._read_canvas(path, outcome, plan)
 
@@ -177,7 +179,7 @@ class Indexer:
         elif seen.error is None:
             plan.gone.append(path)
 
-    def _read_note(self, path: str, outcome: ReadOutcome, plan: Plan) -> None:
+    def _read_note(self, path: str, outcome: ReadOutcome, plan: Plan, ahead: Result | None) -> None:
         known, file = self.known.notes.get(path), VaultFile(path, "note", outcome.stat)
         raw_hash = hashlib.sha256(outcome.raw).hexdigest()
         if known is not None and not plan.force and known.raw_hash == raw_hash:
@@ -185,7 +187,7 @@ class Indexer:
             if known.mtime_ns == outcome.stat.mtime_ns or not dated_by_mtime:
                 plan.files.append(file)
                 return
-        draft = self.ahead.take(path, outcome.raw, raw_hash) if self.ahead is not None else None
+        draft = ahead.of(outcome.raw, raw_hash) if ahead is not None else None
         if draft is not None:
             plan.drafts.append((draft, file))
             return

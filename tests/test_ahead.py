@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from engine_kit import Bench, make_config
 from mindnetd.core.derive import DeriveOptions, derive
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.store.dump import differences
-from mindnetd.writing import parts as writer_parts
-from mindnetd.writing.ahead import Ahead
+from mindnetd.writing import bulk as bulk_work
+from mindnetd.writing.ahead import Ahead, Result
 
 NOTE = "---\ntags: [a]\nup: '[[b]]'\n---\n# Head\n\nSome *text* with a [[link|shown]].\n\n## Two\n\n- one\n- two\n"
 
@@ -37,7 +38,9 @@ def test_the_child_derives_what_the_parent_would(tmp_path: Path, child: Ahead) -
     child.ask(["a.md", "b.md"])
     for name in ("a.md", "b.md"):
         raw, raw_hash = read(tmp_path, name)
-        ours, theirs = derive(name, raw, DeriveOptions(), PinnedCounter()), child.take(name, raw, raw_hash)
+        result = child.arrived(60)
+        assert result is not None and result.path == name
+        ours, theirs = derive(name, raw, DeriveOptions(), PinnedCounter()), result.of(raw, raw_hash)
         assert theirs is not None
         assert (theirs.chunked, theirs.words, theirs.raw, theirs.hash_mode) == (
             ours.chunked, ours.words, ours.raw, ours.hash_mode,
@@ -46,24 +49,46 @@ def test_the_child_derives_what_the_parent_would(tmp_path: Path, child: Ahead) -
             ours.note.links, ours.note.body, ours.note.frontmatter,
         )  # fmt: skip
         assert theirs.texts == ours.texts
+    assert child.arrived() is None
+    assert len(child) == 0
 
 
-def test_other_bytes_and_unasked_paths_give_nothing(tmp_path: Path, child: Ahead) -> None:
-    """A note that was saved after the child read it is derived by the parent; so is one that is gone."""
+def test_other_bytes_give_nothing(tmp_path: Path, child: Ahead) -> None:
+    """A note that was saved after the child read it is derived by the parent; one that is gone comes without result."""
     child.ask(["a.md", "gone.md"])
-    assert child.take("b.md", *read(tmp_path, "b.md")) is None
-    assert child.take("a.md", b"newer", hashlib.sha256(b"newer").hexdigest()) is None
-    assert child.take("gone.md", b"", hashlib.sha256(b"").hexdigest()) is None
+    one, gone = child.arrived(60), child.arrived(60)
+    assert one is not None and gone is not None
+    assert one.of(b"newer", hashlib.sha256(b"newer").hexdigest()) is None
+    assert (gone.path, gone.draft) == ("gone.md", None)
 
 
 def test_a_dead_child_costs_only_time(tmp_path: Path, child: Ahead) -> None:
-    """Nothing waits for a child that is gone, and asking it raises nothing."""
+    """What it was asked for comes back without a result, and asking it raises nothing."""
     child._child.kill()
     child._child.wait()
     child.ask(["a.md"])
-    assert child.take("a.md", *read(tmp_path, "a.md")) is None
+    assert child.arrived(60) == Result("a.md", None)
     child.ask(["b.md"])
     assert child.room == 0
+    assert child.asked == ["b.md"]
+
+
+def test_no_process_to_be_had_is_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no child can be started the writer does all of it."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    (tmp_path / "vault").mkdir()
+    for number in range(7):
+        (tmp_path / "vault" / f"n{number}.md").write_text(NOTE, encoding="utf-8")
+    monkeypatch.setattr(bulk_work, "WORTH_IT", 3)
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    bench = Bench(make_config(tmp_path, tmp_path / "vault", tmp_path / "notes.duckdb"), None)
+    bench.settle()
+    assert len(bench.dump()["notes"]) == 7
+    assert not bench.engine.indexer.may_derive_ahead
+    bench.close()
 
 
 def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
@@ -79,14 +104,13 @@ def test_bulk_work_through_the_child_gives_the_same_rows(tmp_path: Path, monkeyp
     """An index made with the child equals one made without, and the child is gone afterwards."""
     vault = tmp_path / "vault"
     vault.mkdir()
-    for number in range(writer_parts.WORTH_IT + 5):
+    for number in range(bulk_work.WORTH_IT + 5):
         (vault / f"n{number}.md").write_text(f"{NOTE}\n\nNumber {number}, see [[n{number + 1}]].\n", encoding="utf-8")
     dumps = []
-    for name, worth in (("with", writer_parts.WORTH_IT), ("without", 10**9)):
-        monkeypatch.setattr(writer_parts, "WORTH_IT", worth)
+    for name, worth in (("with", bulk_work.WORTH_IT), ("without", 10**9)):
+        monkeypatch.setattr(bulk_work, "WORTH_IT", worth)
         bench = Bench(make_config(tmp_path, vault, tmp_path / name / "notes.duckdb"), None)
         bench.settle()
-        assert bench.engine.indexer.ahead is None
         dumps.append(bench.dump())
         bench.close()
     assert differences(*dumps) == []

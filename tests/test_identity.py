@@ -132,6 +132,15 @@ def test_ids() -> None:
     assert identity.edge_uuid("ab", "c", "1", "2", "note") != identity.edge_uuid("a", "bc", "1", "2", "note")
 
 
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
+def test_fast_uuids_are_the_library_s(name: str, relation: str) -> None:
+    """Our UUIDv5 is the one of RFC 9562, and an edge's key is the JSON of its parts, however odd."""
+    assert identity.uuid5(identity.NAMESPACE, name) == str(uuid.uuid5(identity.NAMESPACE, name))
+    edges = uuid.uuid5(identity.NAMESPACE, "kind:edge")
+    for key in ([relation, "declared", "a-b", name, "note"], [relation, "rule", "a", "b", "note"]):
+        assert identity.edge_uuid(*key) == str(uuid.uuid5(edges, json.dumps(key)))
+
+
 def test_the_namespace_never_changes() -> None:
     """A changed constant would change every id of every database."""
     assert str(identity.NAMESPACE) == "6d1f3a52-0c7e-5b1e-9b38-4e2f6c1d7a90"

@@ -42,7 +42,7 @@ def _slices(columns: Sequence[Column]) -> list[slice]:
     """Rows that go together: all of them, unless a huge note would be held in memory several times over."""
     count = len(columns[0])
     sized = [values for values in columns if count and not isinstance(values[0], int | float)]
-    if sum(_size(value) for values in sized for value in values) <= _SLICE:
+    if sum(map(_length, sized)) <= _SLICE:
         return [slice(0, count)] if count else []
     found, start, size = [], 0, 0
     for row in range(count):
@@ -51,6 +51,14 @@ def _slices(columns: Sequence[Column]) -> list[slice]:
             found.append(slice(start, row + 1))
             start, size = row + 1, 0
     return found
+
+
+def _length(values: Column) -> int:
+    """Characters or bytes of a column."""
+    try:
+        return sum(map(len, filter(None, values)))  # type: ignore[arg-type]
+    except TypeError:  # numbers after a first None
+        return sum(map(_size, values))
 
 
 def _size(value: Value) -> int:
@@ -72,16 +80,16 @@ class Packed:
 
     def __init__(self, columns: Mapping[str, Column]) -> None:
         texts = {name: _texts(values) for name, values in columns.items() if not isinstance(values[0], bytes)}
-        separator, null = _marks(texts.values())
+        separator, null = _marks([whole for _, whole in texts.values()])
         self.values: list[object] = [separator]
         inner, outer = [], []
         for name, values in columns.items():
             if name in texts:
-                joined = self._value(_joined(texts[name], separator, null))
+                joined = self._value(_joined(texts[name][0], separator, null))
                 inner.append(f'unnest(string_split({joined}, $1)) AS "{name}"')
             else:
                 inner.append(f'{self._blobs(values)} AS "{name}"')
-            has_null = name in texts and None in texts[name]
+            has_null = name in texts and None in texts[name][0]
             outer.append(f'nullif("{name}", {self._value(null)}) AS "{name}"' if has_null else f'"{name}"')
         self.select = f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)})"
 
@@ -97,23 +105,25 @@ class Packed:
         return f"unnest({self._value(blobs)}::BLOB[])"
 
 
-def _texts(values: Column) -> list[str | None]:
+def _texts(values: Column) -> tuple[list[str | None], str]:
+    """The values as text, and all of it in one piece."""
     texts = [value if value is None or isinstance(value, str) else str(value) for value in values]
+    whole = "".join(filter(None, texts))
     try:
-        "".join(text for text in texts if text).encode()
+        whole.encode()
     except UnicodeEncodeError:
-        return [None if text is None else clean_text(text) for text in texts]
-    return texts
+        return [None if text is None else clean_text(text) for text in texts], clean_text(whole)
+    return texts, whole
 
 
 def _joined(texts: list[str | None], separator: str, null: str) -> str:
     return separator.join(null if text is None else text for text in texts)
 
 
-def _marks(columns: Iterable[list[str | None]]) -> tuple[str, str]:
+def _marks(columns: Sequence[str]) -> tuple[str, str]:
     """Two characters that no text contains: one stands between the values, the other for NULL."""
-    joined = "".join("".join(text for text in texts if text) for texts in columns)
-    free = (chr(code) for code in chain(range(0x1E, 0x20), range(1, 0xD800)) if chr(code) not in joined)
+    codes = chain(range(0x1E, 0x20), range(1, 0xD800))
+    free = (mark for mark in map(chr, codes) if not any(mark in whole for whole in columns))
     return next(free), next(free)
 
 

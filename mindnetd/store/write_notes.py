@@ -53,7 +53,7 @@ def insert_notes(con: duckdb.DuckDBPyConnection, notes: Sequence[NoteRows], runs
 
 
 def _json(values: Sequence[str]) -> str:
-    return json.dumps(values, ensure_ascii=False)
+    return json.dumps(values, ensure_ascii=False) if values else "[]"
 
 
 def insert_chunks(con: duckdb.DuckDBPyConnection, notes: Sequence[NoteRows]) -> None:

@@ -2,12 +2,14 @@
 
 Deriving is pure, so it does not matter where it is done; in bulk it is half of the work, and Python does one thing at a
 time in a process. The writer still reads every note itself and takes a result only if it was made of the very same
-bytes. A child that is slow, dead or mistaken costs time and nothing else: the writer derives for itself.
+bytes. It never waits for the child: while no result has arrived it derives another note itself, so both are busy until
+the end. A child that is slow, dead or mistaken costs time and nothing else.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import gc
 import logging
 import os
 import pickle
@@ -15,7 +17,9 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,12 +35,32 @@ WORTH_IT = 400
 """Bulk work of fewer notes is done before a child would be ready."""
 WINDOW = 384
 """Notes that may be asked for and not yet taken: what bounds the memory of results that wait."""
+ASK_AT_ONCE = 32
 PATIENCE_S = 30.0
-"""How long the writer waits for one result before it does the work itself (a huge note takes seconds)."""
+"""How long the writer waits for the last results before it does the work itself (a huge note takes seconds)."""
+NICER = 5
+"""The child runs at a lower priority than the writer: a save must not wait for it."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A note as the child derived it, without its bytes; ``draft`` None: it could not tell."""
+
+    path: str
+    draft: Draft | None
+
+    def of(self, raw: bytes, raw_hash: str) -> Draft | None:
+        """The draft, if it was made of exactly these bytes."""
+        if self.draft is None or self.draft.raw_hash != raw_hash:
+            return None
+        return dataclasses.replace(self.draft, raw=raw)
 
 
 class Ahead:
-    """The parent's end: `ask` for paths in the order in which they will be taken, then `take` them. Writer thread."""
+    """The parent's end: `ask` for notes, take each one that has come with `arrived`. Writer thread.
+
+    A note that was asked for comes exactly once, with a result or without. Raises OSError if no process can be started.
+    """
 
     def __init__(self, vault: Path, options: DeriveOptions, max_bytes: int) -> None:
         # in a session of its own: an interrupt at the terminal is for the parent, which ends the child
@@ -47,36 +71,48 @@ class Ahead:
             start_new_session=True,
         )
         self._asked: dict[str, None] = {}
-        self._results: dict[str, bytes] = {}
+        self._results: deque[tuple[str, bytes]] = deque()
         self._arrived = threading.Condition()
         self._over = False
         self._send((vault, options, max_bytes))
         self._reader = threading.Thread(target=self._read, name="mindnetd-ahead", daemon=True)
         self._reader.start()
 
+    def __len__(self) -> int:
+        """How many notes were asked for and have not been taken."""
+        return len(self._asked)
+
+    @property
+    def asked(self) -> list[str]:
+        """Their paths."""
+        return list(self._asked)
+
     @property
     def room(self) -> int:
-        """How many more paths may be asked for now."""
+        """How many more notes may be asked for now."""
         return 0 if self._over else WINDOW - len(self._asked)
 
-    def ask(self, paths: Iterable[str]) -> None:
-        """These will be taken next."""
-        wanted = list(paths)
-        self._asked.update(dict.fromkeys(wanted))
-        self._send(wanted)
+    def ask(self, paths: Sequence[str]) -> None:
+        """Derive these."""
+        self._asked.update(dict.fromkeys(paths))
+        self._send(list(paths))
 
-    def take(self, path: str, raw: bytes, raw_hash: str) -> Draft | None:
-        """The note as the child derived it from exactly these bytes; None if it was not asked for, or cannot tell."""
-        if path not in self._asked:
-            return None
+    def arrived(self, patience_s: float = 0.0) -> Result | None:
+        """The next note that was asked for; None if none has come within `patience_s`.
+
+        Once the child is gone, those that never came are given back without a result.
+        """
         with self._arrived:
-            self._arrived.wait_for(lambda: path in self._results or self._over, PATIENCE_S)
-            found = self._results.pop(path, None)
+            if patience_s:
+                self._arrived.wait_for(lambda: self._results or self._over, patience_s)
+            if self._results:
+                path, data = self._results.popleft()
+            elif self._over and self._asked:
+                path, data = next(iter(self._asked)), b""
+            else:
+                return None
         del self._asked[path]
-        draft: Draft | None = pickle.loads(found) if found else None
-        if draft is None or draft.raw_hash != raw_hash:
-            return None
-        return dataclasses.replace(draft, raw=raw)
+        return Result(path, pickle.loads(data) if data else None)
 
     def close(self) -> None:
         """End the child."""
@@ -100,7 +136,7 @@ class Ahead:
         while (message := _get(self._child.stdout)) is not None:
             path, result = message
             with self._arrived:
-                self._results[path] = result
+                self._results.append((path, result))
                 self._arrived.notify_all()
         self._end("has ended")
 
@@ -163,6 +199,8 @@ def _close(pipe: IO[bytes]) -> None:
 
 def main() -> None:
     """The child, from its start to its parent's end, which may come while an answer is being written."""
+    gc.disable()  # drafts hold no cycles, and the process is short-lived
+    os.nice(NICER)
     try:
         serve(sys.stdin.buffer, sys.stdout.buffer)
     except BrokenPipeError:

@@ -45,6 +45,7 @@ class EmbedQueue:
         self._in_flight: set[bytes] = set()
         self._chars = 0
         self._retries = 0
+        self._held_before: int | None = None
         self._changed = threading.Condition()
 
     def add(self, note_key: int, newest: int, missing: Mapping[bytes, str | None]) -> None:
@@ -73,6 +74,15 @@ class EmbedQueue:
             for note_key in list(self._entries):
                 self._drop(note_key)
             self._in_flight.clear()
+
+    def hold(self, before: int | None) -> None:
+        """Give out nothing that is older than `before` (as `newest` of `add`); None: everything again.
+
+        While bulk work makes a vault searchable by its words, embedding would only take its cores away.
+        """
+        with self._changed:
+            self._held_before = before
+            self._changed.notify_all()
 
     def pending(self) -> int:
         """Passages that wait, those being embedded included."""
@@ -113,7 +123,9 @@ class EmbedQueue:
     def _pick(self, most: int) -> dict[bytes, tuple[int, str | None]]:
         picked: dict[bytes, tuple[int, str | None]] = {}
         while self._heap and len(picked) < most:
-            *_, entry = self._heap[0]
+            newest, *_, entry = self._heap[0]
+            if self._held_before is not None and -newest < self._held_before:
+                break
             if not entry.alive or not entry.missing:
                 heapq.heappop(self._heap)
                 if entry.alive:

@@ -21,16 +21,12 @@ from mindnetd.telemetry import event
 from mindnetd.watching.scan import diff, scan
 from mindnetd.watching.vaultio import look
 from mindnetd.writing.backlog import Vectors
-from mindnetd.writing.parts import Bulk as Bulk
+from mindnetd.writing.bulk import Bulk as Bulk
 from mindnetd.writing.parts import WriterParts as WriterParts
 from mindnetd.writing.runs import Run
 
 log = logging.getLogger(__name__)
 
-SLICE_S = 0.05
-"""What a slice of reading in bulk should take. A save waits at most for one, or for one commit of bulk work."""
-COMMIT_AT = 256
-"""Files that a commit of bulk work holds: a commit has a price of its own, and a save may have to wait for it."""
 LEAST_AT_ONCE = 64
 MOST_AT_ONCE = 256
 BURST = 48
@@ -51,16 +47,16 @@ class Writer(threading.Thread):
         self._parts = parts
         self._settler = Settler(parts.settle)
         self._wake = threading.Condition()
-        self._marks: deque[tuple[str, MarkKind]] = deque()
+        self._marks: deque[tuple[str, MarkKind, float]] = deque()
         self._vectors: deque[Vectors] = deque()
         self._calls: deque[Callable[[], None]] = deque()
         self._doubts: dict[str, str | None] = {}
         self._stop_asked = False
         self._bulks: deque[Bulk] = deque()
-        self._slice = 32
         self._scan_at: float | None = None
         self._burst_at = 0.0
         self._failures = 0
+        self._held = False
         self.died: str | None = None
         """Why the thread has ended though nobody asked it to."""
         self._on_death: Callable[[], None] = lambda: None
@@ -81,7 +77,8 @@ class Writer(threading.Thread):
 
     def mark(self, kind: MarkKind, path: str) -> None:
         """`path` may have changed."""
-        self._send(lambda: self._marks.append((path, kind)))
+        now = time.monotonic()  # the quiet time runs from here, not from when the thread comes round
+        self._send(lambda: self._marks.append((path, kind, now)))
 
     def doubt(self, reason: str, job: str | None = None) -> None:
         """Only a scan can tell. Many doubts before it make one scan; `job` ends with what it finds."""
@@ -105,7 +102,6 @@ class Writer(threading.Thread):
 
     def start_over(self) -> None:
         """What bulk work has prepared was prepared by rules that hold no longer: read it again. Writer thread."""
-        self._parts.indexer.stop_ahead()
         for bulk in self._bulks:
             bulk.again()
 
@@ -126,7 +122,7 @@ class Writer(threading.Thread):
 
     def queued(self) -> int:
         """Paths that wait or settle."""
-        return len(self._marks) + len(self._settler) + sum(len(bulk.items) for bulk in self._bulks)
+        return len(self._marks) + len(self._settler) + sum(map(len, self._bulks))
 
     @property
     def settled(self) -> bool:
@@ -137,7 +133,7 @@ class Writer(threading.Thread):
         """(done, total) notes of the bulk work at hand; (0, 0) without any."""
         bulks = list(self._bulks)
         total = sum(bulk.total for bulk in bulks)
-        return total - sum(len(bulk.items) for bulk in bulks), total
+        return total - sum(map(len, bulks)), total
 
     def wait_for_message(self, most_s: float) -> None:
         """Sleep until there is a message, or `most_s`. For `run_until_settled`'s caller."""
@@ -171,8 +167,8 @@ class Writer(threading.Thread):
             self._tell_state()
             if pause:
                 self.wait_for_message(pause)
-        self._parts.indexer.stop_ahead()
         for bulk in self._bulks:
+            bulk.stop_ahead()
             if bulk.job:
                 self._parts.jobs.fail(bulk.job, "the daemon stopped")
 
@@ -200,9 +196,10 @@ class Writer(threading.Thread):
 
     def _turn(self, now: float) -> float:
         """One piece of work, the most urgent; returns how long to sleep if there is none (0: come again at once)."""
+        self._hold_vectors()
         while self._marks:
-            path, kind = self._marks.popleft()
-            self._settler.mark(path, kind, now)
+            path, kind, marked = self._marks.popleft()
+            self._settler.mark(path, kind, marked)
         if self._calls:
             self._calls.popleft()()
         elif self._ready_paths(now):
@@ -219,6 +216,13 @@ class Writer(threading.Thread):
             return self._pause(now)
         self._failures = 0
         return 0.0
+
+    def _hold_vectors(self) -> None:
+        """Words first: while there is much to read, old notes wait for their vectors (those saved now do not)."""
+        held = any(bulk.needs_all_cores for bulk in self._bulks)
+        if held != self._held:
+            self._held = held
+            self._parts.hold_vectors(held)
 
     def _pause(self, now: float) -> float:
         due = [at for at in (self._settler.next_due(), self._scan_at) if at is not None]
@@ -329,19 +333,19 @@ class Writer(threading.Thread):
         if bulk.work is not None:
             part = bulk.take(LEAST_AT_ONCE)
             bulk.work(part, bulk.run)
-        elif bulk.items and len(bulk.plan) < COMMIT_AT:
-            bulk.look_ahead(self._parts.indexer)
-            part = [path for path in bulk.take(self._slice) if not self._being_written(path)]
-            started = time.perf_counter()
-            self._parts.indexer.prepare(bulk.plan, part)
-            took = time.perf_counter() - started
-            self._slice = max(1, min(COMMIT_AT, int(self._slice * min(2.0, SLICE_S / max(took, 1e-3)))))
-        else:
+        elif bulk.wants_commit(save_in_s := self._save_in_s()):
             self._commit(bulk)
+        else:
+            bulk.read(self._parts.indexer, save_in_s, self._being_written)
         if bulk.job:
-            self._parts.jobs.progress(bulk.job, bulk.total - len(bulk.items), bulk.total)
-        if not bulk.items and not len(bulk.plan):
+            self._parts.jobs.progress(bulk.job, bulk.total - len(bulk), bulk.total)
+        if not len(bulk) and not len(bulk.plan):
             self._bulk_done(bulk)
+
+    def _save_in_s(self) -> float:
+        """How soon the next settling path has to be looked at; infinity if there is none."""
+        due = self._settler.next_due()
+        return float("inf") if due is None else max(0.0, due - time.monotonic())
 
     def _commit(self, bulk: Bulk) -> None:
         plan = bulk.renew()
@@ -359,8 +363,7 @@ class Writer(threading.Thread):
         return bool(seen.open_for_write)
 
     def _bulk_done(self, bulk: Bulk) -> None:
-        self._bulks.popleft()
-        self._parts.indexer.stop_ahead()
+        self._bulks.popleft().stop_ahead()
         self._end(bulk.run)
         if bulk.job:
             result = {"run": bulk.run.id, "changed": bulk.run.changed, "failed": bulk.run.failed}
