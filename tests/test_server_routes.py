@@ -496,7 +496,7 @@ def test_a_backup_is_streamed_and_leaves_nothing(served: Served, tmp_path: Path)
 @pytest.mark.parametrize(
     ("method", "target"),
     [("GET", "/entities"), ("GET", "/entities/x"), ("GET", "/communities"), ("GET", "/communities/c_0"),
-     ("GET", "/export"), ("POST", "/context"), ("POST", "/explain"), ("GET", "/path"), ("GET", "/orphans"),
+     ("POST", "/context"), ("POST", "/explain"), ("GET", "/path"), ("GET", "/orphans"),
      ("POST", "/admin/communities"), ("GET", "/notes/pump/related"), ("GET", "/notes/pump/suggestions")],
 )  # fmt: skip
 def test_later_calls_say_so(served: Served, method: str, target: str) -> None:

@@ -24,7 +24,14 @@ CALLS: list[tuple[str, str, str, Any]] = [
     ("GET", "/notes/same", "/notes/{ref}", None),
     ("GET", "/notes/none", "/notes/{ref}", None),
     ("GET", "/notes/pump?visibility=sensitive", "/notes/{ref}", None),
+    ("GET", "/notes/pump/related", "/notes/{ref}/related", None),
+    ("GET", "/notes/none/related", "/notes/{ref}/related", None),
     ("GET", "/neighbors/pump", "/neighbors/{ref}", None),
+    ("GET", "/neighbors/pump?kind=backlink", "/neighbors/{ref}", None),
+    ("GET", "/path?from=pump&to=valve", "/path", None),
+    ("GET", "/path?from=pump&to=empty", "/path", None),
+    ("GET", "/path?from=pump", "/path", None),
+    ("GET", "/orphans", "/orphans", None),
     ("GET", "/subgraph/pump?depth=3", "/subgraph/{ref}", None),
     ("GET", "/unresolved", "/unresolved", None),
     ("GET", "/diagnostics", "/diagnostics", None),
@@ -92,7 +99,7 @@ def test_runs_and_jobs_are_as_documented(served: Served, document: dict[str, Any
 
 def test_every_route_is_tried(document: dict[str, Any]) -> None:
     """No documented JSON route is left out above."""
-    streams = {"/events", "/metrics", "/backup"}
+    streams = {"/events", "/metrics", "/backup", "/export"}
     assert set(document["paths"]) - streams == {path for _, _, path, _ in CALLS}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindnetd.client.main import WrongUseError
 from mindnetd.client.paint import bar, clean, table
+from mindnetd.client.target import outside
 
 if TYPE_CHECKING:
     from mindnetd.client.main import Call
@@ -92,9 +93,7 @@ def run_verify(call: Call) -> int:
 def run_backup(call: Call) -> int:
     """Write a consistent copy of the database; never into the vault, never over a file."""
     target = os.path.abspath(call.args.file)
-    vault = json.loads(call.client.get("/status"))["vault"]["path"]
-    if _inside(target, vault):
-        raise WrongUseError(f"{target} is inside the vault; choose another place")
+    outside(os.path.dirname(target), json.loads(call.client.get("/status"))["vault"]["path"])
     if os.path.lexists(target):
         raise WrongUseError(f"{target} exists already; choose another name")
     part = f"{target}.part{os.getpid()}"
@@ -118,9 +117,3 @@ def _save(call: Call, part: str) -> int:
         file.flush()
         os.fsync(file.fileno())
     return size
-
-
-def _inside(target: str, vault: str) -> bool:
-    folder = os.path.realpath(os.path.dirname(target))
-    root = os.path.realpath(vault)
-    return folder == root or folder.startswith(root.rstrip("/") + "/")

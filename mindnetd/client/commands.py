@@ -41,6 +41,8 @@ class Command(NamedTuple):
     opts: tuple[Opt, ...] = ()
 
 
+EXPORTS = ("md", "jsonl", "graphml", "parquet")
+
 COMMON = (
     Opt(("--socket",), "the daemon's socket (default: $MINDNETD_SOCKET, else the one there is)", "PATH", files=True),
     Opt(("--vault",), "the daemon's name, where several run", "NAME"),
@@ -144,6 +146,16 @@ COMMANDS = (
         "admin",
         (),
         (Opt(("--hashes",), "list the three hashes of every note"),),
+    ),
+    Command(
+        "export",
+        "write the notes, byte for byte, or what is known of them, into a folder",
+        "export",
+        (Arg("dir", "target: a new or empty folder, or a former export", files=True),),
+        (
+            Opt(("--note",), "only this note (id, path, title or alias)", "NOTE"),
+            Opt(("--format",), "md (default), jsonl, graphml or parquet", "F", choices=EXPORTS),
+        ),
     ),
     Command("backup", "write a consistent copy of the database", "admin", (Arg("file", "target", files=True),)),
     Command(

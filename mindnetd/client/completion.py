@@ -33,9 +33,18 @@ def _all_options() -> Iterator[Opt]:
 def bash() -> str:
     """For ``source <(mindnet completion bash)``."""
     names = " ".join(command.name for command in COMMANDS)
-    values = [f'    {"|".join(o.flags)}) words="{" ".join(o.choices)}" ;;' for o in _all_options() if o.choices]
-    files = "|".join(flag for o in _all_options() if o.files for flag in o.flags)
-    free = "|".join(flag for o in _all_options() if o.metavar and not o.choices and not o.files for flag in o.flags)
+    values = [f'    *:{"|*:".join(o.flags)}) words="{" ".join(o.choices)}" ;;' for o in _all_options() if o.choices]
+    shown = {o.flags: o.choices for o in _all_options()}
+    own = [  # the same option means something else here: it must be looked at first
+        f'    {"|".join(f"{c.name}:{flag}" for flag in o.flags)}) words="{" ".join(o.choices)}" ;;'
+        for c in COMMANDS
+        for o in c.opts
+        if o.choices and o.choices != shown[o.flags]
+    ]
+    files = "|".join(f"*:{flag}" for o in _all_options() if o.files for flag in o.flags)
+    free = "|".join(
+        f"*:{flag}" for o in _all_options() if o.metavar and not o.choices and not o.files for flag in o.flags
+    )
     cases = [f'      {command.name}) words="{_words(command)}" ;;' for command in COMMANDS]
     with_files = "|".join(command.name for command in COMMANDS if any(arg.files for arg in command.args))
     common = " ".join(flag for opt in COMMON for flag in opt.flags)
@@ -46,7 +55,8 @@ def bash() -> str:
             '  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
             f'    case " {names} " in *" $word "*) command="$word"; break ;; esac',
             "  done",
-            '  case "$prev" in',
+            '  case "$command:$prev" in',
+            *own,
             *values,
             f'    {files}) COMPREPLY=($(compgen -f -- "$cur")); return ;;',
             f"    {free}) return ;;",

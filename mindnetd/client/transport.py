@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 HEX = "0123456789ABCDEF"
 UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 LONGEST_LINE = 65536
+LONG_S = 660.0
+"""A copy of the database, or an export, is written before the first byte comes; the daemon gives up after 600 s."""
 
 
 class UnreachableError(Exception):
@@ -73,9 +75,14 @@ class Client:
     def stream(
         self, method: str, target: str, body: Mapping[str, Any] | None = None, *, wait: bool = False
     ) -> Iterator[bytes]:
-        """The pieces of a reply's body as they come; with ``wait`` there is no limit on the time between them."""
+        """The pieces of a reply's body as they come.
+
+        With ``wait`` the daemon may take its time: `LONG_S` before the first piece, and any time between two.
+        """
         try:
             with self._connect() as sock, sock.makefile("rb") as reader:
+                if wait:
+                    sock.settimeout(LONG_S)
                 sock.sendall(_request(method, target, body))
                 head = _read_head(reader)
                 if head.status >= 400:
@@ -84,7 +91,8 @@ class Client:
                     sock.settimeout(None)
                 yield from _body(reader, head)
         except TimeoutError as error:
-            raise UnreachableError(f"no answer on {self.path} within {self._timeout_s:g} s") from error
+            seconds = LONG_S if wait else self._timeout_s
+            raise UnreachableError(f"no answer on {self.path} within {seconds:g} s") from error
         except (OSError, ValueError) as error:
             raise UnreachableError(f"the daemon on {self.path} broke off: {error}") from error
 

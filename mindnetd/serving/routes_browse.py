@@ -19,7 +19,6 @@ LATER = (
     "/entities/{id:path}",
     "/communities",
     "/communities/{id:path}",
-    "/export",
     "/context",
     "/explain",
     "/path",
