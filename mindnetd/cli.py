@@ -1,4 +1,4 @@
-"""The command ``mindnetd``: run, index, init, service, model, config. Everything heavy is imported where it is used."""
+"""The command ``mindnetd``: run, index, init, service and so on. Everything heavy is imported where it is used."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_service(commands)
     _add_model(commands)
     _add_config(commands)
+    _add_compare(commands)
     return parser
 
 
@@ -137,6 +138,14 @@ def _add_config(commands: _Commands[_Parser]) -> None:
     parser.add_argument("action", choices=("show", "check"))
     parser.add_argument("--vault", metavar="DIR", help="the folder of your notes")
     _add_settings(parser)
+
+
+def _add_compare(commands: _Commands[_Parser]) -> None:
+    parser = _command(commands, "compare", "compare two vault folders, note by note; exit 1 on a difference", _compare)
+    parser.add_argument("a", metavar="A", help="a folder of notes; its configuration, if any, holds for both")
+    parser.add_argument("b", metavar="B", help="the other one")
+    parser.add_argument("--files", action="store_true", help="canvases and attachments too, byte by byte")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
 
 
 # --- the commands -----------------------------------------------------------------------------------------------------
@@ -251,6 +260,12 @@ def _config(args: argparse.Namespace, env: Mapping[str, str]) -> int:
         if not config.vault.is_dir():
             _say(f"note: the vault {config.vault} is not there now")
     return 0
+
+
+def _compare(args: argparse.Namespace, env: Mapping[str, str]) -> int:
+    from mindnetd.cli_compare import run_compare
+
+    return run_compare(args.a, args.b, env, _say, others=args.files, as_json=args.json)
 
 
 def _say(line: str) -> None:

@@ -1,0 +1,39 @@
+"""``mindnetd compare``: reads the configuration of the first folder, compares, and prints."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from mindnetd.compare import Rules, compare
+from mindnetd.config import find_config, load_config
+from mindnetd.engine import derive_options, read_rules
+from mindnetd.inference.tokenizer import PinnedCounter
+
+
+def run_compare(
+    a: str, b: str, env: Mapping[str, str], say: Callable[[str], None], *, others: bool, as_json: bool
+) -> int:
+    """A line per difference; 1 where there is one. Raises BadRequest, ConfigError, VaultError."""
+    one, other = Path(a), Path(b)
+    config = load_config(find_config(env, file=None, name=None, vault=a), env, {"vault": a})
+    rules = Rules(
+        classifiers=[read_rules(dataclasses.replace(config, vault=folder)) for folder in (one, other)],
+        options=derive_options(config),
+        counter=PinnedCounter(),
+        others=others,
+    )
+    found = compare(one, other, rules)
+    if as_json:
+        say(found.json())
+        return 1 if found.differences else 0
+    for difference in found.differences:
+        say(difference.line())
+    what = "files" if others else "notes"
+    if found.differences:
+        paths = len({difference.path for difference in found.differences})
+        say(f"{paths} of {max(found.a, found.b)} {what} differ")
+        return 1
+    say(f"{found.a} {what}: the same")
+    return 0
