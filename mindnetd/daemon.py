@@ -11,7 +11,6 @@ import logging
 import os
 import signal
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,13 +18,14 @@ from mindnetd import __version__
 from mindnetd.config import Config, differences
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.core.settle import SettleOptions
+from mindnetd.core.typetable import TypeTable
 from mindnetd.engine import Engine, derive_options, read_rules
 from mindnetd.errors import MindnetError
 from mindnetd.jobs import JobBook
 from mindnetd.lanes.hnsw import HnswLane
 from mindnetd.metrics import Metrics
 from mindnetd.progress import IndexSummary, Progress
-from mindnetd.reload import ANEW, BY_HAND, among, begin_anew
+from mindnetd.reload import ANEW, BY_HAND, Followed, among, begin_anew
 from mindnetd.schedule import Schedule, Task
 from mindnetd.sdnotify import Notifier
 from mindnetd.search import Searcher
@@ -33,12 +33,12 @@ from mindnetd.server import build_app, serve
 from mindnetd.serving.desk import Desk
 from mindnetd.serving.unix_socket import BoundSocket, bind_socket
 from mindnetd.settings.retrieval import load_retrieval, retrieval_settings
+from mindnetd.settings.types import types_of
 from mindnetd.store import read
-from mindnetd.store.db import Database
 from mindnetd.telemetry import event
 from mindnetd.watch import Watcher, WatchOptions
 from mindnetd.writing.upkeep import Upkeep
-from mindnetd.writing.writer import Bulk, Writer, WriterParts
+from mindnetd.writing.writer import Writer, WriterParts
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class Daemon:
             read_retrieval(config),
             hnsw,
         )
-        self._retrieval_stamp = stamp_of(config.retrieval_file)
+        self._follow()
         self.upkeep = Upkeep(self.engine, self.writer)
         minutes = config.watch.reconcile_minutes
         self.schedule = Schedule(
@@ -128,16 +128,36 @@ class Daemon:
         self.engine.metrics.follow(queue_depth=self.writer.queued, revision=lambda: self.engine.hot.snapshot().revision)
 
     def _tick(self) -> None:
-        """Every few seconds: is the watcher alive, has the file with the weights been saved?"""
+        """Every few seconds: is the watcher alive, has a file beside the configuration been saved?"""
         self.watcher.tick(time.monotonic())
-        stamp = stamp_of(self._config.retrieval_file)
-        if stamp != self._retrieval_stamp:
-            self._retrieval_stamp = stamp
-            try:
-                self.searcher.settings = read_retrieval(self._config)
-                event(log, "weights taken over", file=str(self._config.retrieval_file))
-            except MindnetError as error:
-                event(log, "weights not taken over", logging.ERROR, reason=error.message)
+        for file in self._followed:
+            file.look()
+
+    def _follow(self) -> None:
+        config = self._config
+        self._followed = (
+            Followed(config.retrieval_file, lambda: setattr(self.searcher, "settings", read_retrieval(config))),
+            Followed(config.types_file, lambda: self._take_types(self._read_types(config))),
+        )
+
+    def _read_types(self, config: Config) -> TypeTable:
+        """The note types of the file; where they cannot be used, `status` says why, and those in force stay."""
+        try:
+            table = types_of(config)
+        except MindnetError as error:
+            self.engine.types_trouble = error.message
+            raise
+        self.engine.types_trouble = None
+        return table
+
+    def _take_types(self, table: TypeTable) -> None:
+        def on_writer() -> None:
+            work = self.engine.take_types(table)
+            self.writer.start_over()
+            for bulk in work:
+                self.writer.submit(bulk)
+
+        self.writer.call(on_writer)
 
     def _fill_texts(self) -> None:
         """Not while much is being written: a bulk index needs the processor, and what it writes may change again."""
@@ -252,15 +272,15 @@ class Daemon:
         self._notifier.reloading()
         try:
             fresh = self._reread()
-            retrieval = read_retrieval(fresh)
+            retrieval, types = read_retrieval(fresh), self._read_types(fresh)
         except MindnetError as error:
             event(log, "configuration not taken over", logging.ERROR, reason=error.message)
         else:
-            self._take_over(fresh, retrieval)
+            self._take_over(fresh, retrieval, types)
         if not self.anew:  # else the new beginning says so
             self._notifier.ready(self._status_line())
 
-    def _take_over(self, fresh: Config, retrieval: RetrievalSettings) -> None:
+    def _take_over(self, fresh: Config, retrieval: RetrievalSettings, types: TypeTable) -> None:
         changed = differences(self._config, fresh)
         if by_hand := among(changed, BY_HAND):
             event(log, "needs a restart", logging.WARNING, keys=", ".join(by_hand))
@@ -272,28 +292,23 @@ class Daemon:
         self._config = self.engine.config = fresh
         self.searcher.settings = retrieval
         self.desk.refresh()
-        self.writer.call(lambda: self._take_over_on_writer(fresh))
+        self._follow()
+        self.writer.call(lambda: self._take_over_on_writer(fresh, types))
         event(log, "configuration taken over", keys=", ".join(changed))
 
-    def _take_over_on_writer(self, fresh: Config) -> None:
-        self.engine.keep_config()
+    def _take_over_on_writer(self, fresh: Config, types: TypeTable) -> None:
         self.writer.configure(settle_options(fresh))
-        options = derive_options(fresh)
-        other, self.engine.indexer.options = options != self.engine.indexer.options, options
+        work = self.engine.take_options(derive_options(fresh, types))
         self._apply_rules()
-        if other:
-            paths = deque(self.engine.indexer.known.read_paths())
-            self.writer.submit(Bulk(self.engine.new_run("reload"), paths, force=True, done=self.engine.redone))
+        for bulk in work:
+            self.writer.submit(bulk)
         self.writer.doubt("reload")
 
 
 def begin(engine: Engine, writer: Writer, trigger: str) -> None:
     """Compare the vault with the file; before that, read again what the file alone cannot vouch for."""
-    everything = engine.indexer.known.read_paths()
-    if engine.redo:
-        writer.submit(Bulk(engine.new_run("upgrade"), deque(everything), force=True, done=engine.redone))
-    elif engine.db.doubt:  # commits are lost: what the file says of a note's stamp may be older than the note's rows
-        writer.submit(Bulk(engine.new_run("doubt"), deque(everything), done=engine.db.settle_doubt))
+    for bulk in engine.unfinished():
+        writer.submit(bulk)
     writer.doubt(trigger)
 
 
@@ -333,15 +348,6 @@ def watch_options(config: Config) -> WatchOptions:
 def settle_options(config: Config) -> SettleOptions:
     """When a save is read, from the configuration."""
     return SettleOptions(config.watch.settle_ms, config.watch.max_wait_ms, config.watch.unstable_max_s)
-
-
-def stamp_of(file: Path) -> tuple[int, int] | None:
-    """What tells one version of a small file from another; None where there is none."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size
 
 
 def read_retrieval(config: Config) -> RetrievalSettings:

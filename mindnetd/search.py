@@ -83,6 +83,10 @@ class Searcher:
             explain=spec.explain,
         )
 
+    def fill_texts(self) -> None:
+        """Have the texts of the vault at hand, as far as there is room: whoever asks waits for no read. Repeatable."""
+        self._recent.fill(self._hot.snapshot())
+
     def _embed(self, spec: QuerySpec, parsed: QueryText, warnings: list[str]) -> Vector | None:
         """The question's vector; None, with a warning, where there is no model: the words answer alone."""
         if "dense" not in spec.lanes or not parsed.plain:

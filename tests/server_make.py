@@ -16,7 +16,7 @@ from typing import Any
 
 from mindnetd.config import load_config
 from mindnetd.core.records import Visibility
-from mindnetd.daemon import StoreTexts, make_writer
+from mindnetd.daemon import make_writer
 from mindnetd.engine import Engine
 from mindnetd.jobs import JobBook
 from mindnetd.metrics import Metrics
@@ -24,6 +24,7 @@ from mindnetd.search import Searcher
 from mindnetd.server import build_app, serve
 from mindnetd.serving.desk import Desk
 from mindnetd.serving.unix_socket import BoundSocket, bind_socket
+from mindnetd.store.read import StoreTexts
 from mindnetd.watch import WatcherStatus
 
 

@@ -66,6 +66,7 @@ _CHAR = rf"[\w{_marks()}]"
 _TOKEN = re.compile(rf"{_CHAR}+(?:[-./'’@&‐‑]{_CHAR}+)*(?:\+\+|#(?!\w))?")
 _ASCII_TOKEN = re.compile(r"\w+(?:[-./'@&]\w+)*(?:\+\+|#(?!\w))?", re.ASCII)
 _WORD_CHAR = re.compile(_CHAR)
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 _JOINER = re.compile(r"[-./'’@&‐‑_]+")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _PAIRED = re.compile(
@@ -89,6 +90,9 @@ class Slots(NamedTuple):
     length: int
     stop: bool
 
+
+_PREFIXED = frozenset({"et", "ga", "id", "nl", "tr"})
+"""Languages whose stemmer also changes how a word begins: ``gehad`` is *had* in Dutch, ``open`` is *oop*."""
 
 _cache: dict[str, dict[str, Slots]] = {}
 _stem_lock = threading.Lock()  # a Stemmer object must not be shared by two threads at once
@@ -157,8 +161,7 @@ class Marker:
 
     def __init__(self, wanted: frozenset[str], lang: str) -> None:
         self._wanted, self._lang = wanted, lang
-        self._firsts = {form for term in wanted for form in (term[0], term[0].upper())}
-        self._heads = {term[:2] for term in wanted}
+        self._heads = None if lang in _PREFIXED else _heads(wanted)
         self._seen: set[str] = set()
         self._marked: dict[str, tuple[list[str], bool]] = {}
 
@@ -169,11 +172,12 @@ class Marker:
         """
         if not self._wanted:
             return []
-        words = set((_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text))
-        firsts = self._firsts
+        if self._heads is None:
+            words = set((_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text))
+        else:
+            words = _starting(text, self._heads)
         for word in words - self._seen:
-            # most words end here
-            if (word[0] in firsts or not word.isalnum() or not word.isascii()) and self._is_wanted(word):
+            if self._is_wanted(word):
                 self._marked[word] = self._needles(word)
         self._seen |= words
         found: list[tuple[int, int]] = []
@@ -186,9 +190,9 @@ class Marker:
     def _is_wanted(self, word: str) -> bool:
         if not word.isascii():
             return any(self._holds(slots(token, self._lang)) for token in tokens(word))
-        if word.isalnum() and self._starts_otherwise(word):
-            return False
-        return self._holds(slots(word.lower(), self._lang))  # a token of ASCII alone is one token by itself too
+        if not word.isalnum():
+            return self._holds(slots(word.lower(), self._lang))  # a token of ASCII alone is one token by itself too
+        return _stem(word.lower(), self._lang)[:MAX_TERM] in self._wanted  # what `slots` says, without keeping it
 
     def _holds(self, entry: Slots) -> bool:
         wanted = self._wanted
@@ -198,15 +202,67 @@ class Marker:
                     return True
         return False
 
-    def _starts_otherwise(self, word: str) -> bool:
-        """No term begins like this plain word. Stemmers change the first two letters of ``dying``, ``Aepfel`` only."""
-        return word[1:2] not in ("e", "y", "E", "Y") and word[:2].lower() not in self._heads
-
     def _needles(self, word: str) -> tuple[list[str], bool]:
         """What to mark for a word, and whether it counts inside of others too."""
         if word.isascii() or _PAIRED.search(word) is None:
             return [word], False
         return [term for term in self._wanted if term in word and _PAIRED.search(term)] or [word], True
+
+
+def _heads(wanted: frozenset[str]) -> frozenset[str]:
+    """How a token of ASCII, or a part of one, begins that has one of the terms: up to three characters, no capitals.
+
+    As the term does: stemmers that take off no prefixes leave three letters of a term of four or more, two of a shorter
+    one. Otherwise begin ``dying`` (*die*), ``Aepfel`` (*apfel*), ``essay`` (*esay* in Finnish), short words (``ts`` is
+    *t* in French), and what is joined, as ``e-mail`` (*email*).
+    """
+    heads: set[str] = set()
+    for term in wanted:
+        first, second, third = term[:1], term[1:2], term[2:3] if len(term) > 3 else ""
+        if not second:
+            heads.add(first)
+            continue
+        heads |= {first + second + third, first + first + second, first + "-", first + "'"}
+        if third:
+            heads |= {first + second + second, first + second + "-", first + second + "'"}
+        if second == "i":
+            heads.add(first + "y")
+        if first in "aou":
+            heads.add(first + "e")
+        if second in "aou":
+            heads.add(first + second + "e")
+    return frozenset(head for head in heads if len(head) == 1 or head[0] not in heads)
+
+
+def _starting(text: str, heads: frozenset[str]) -> set[str]:
+    """The tokens with a part that has one of the `heads`, and those that are not ASCII.
+
+    To search for a few pairs of letters is faster than to cut out every token.
+    """
+    places: list[int] = []
+    pattern, plain = _ASCII_TOKEN, text
+    if not text.isascii():
+        pattern, plain = _TOKEN, text.encode("ascii", "replace").decode("ascii")  # the same places
+        places += [run.start() for run in _NOT_ASCII.finditer(text)]
+    lower = plain.lower()
+    for head in heads:
+        at = lower.find(head)
+        while at >= 0:
+            if not lower[at - 1 : at].isalnum():
+                places.append(at)
+            at = lower.find(head, at + 1)
+    found: set[str] = set()
+    end = 0
+    for at in sorted(places):
+        if at < end:
+            continue
+        start = max(end, text.rfind(" ", end, at) + 1, text.rfind("\n", end, at) + 1)  # no token reaches over these
+        for token in pattern.finditer(text, start):
+            if token.end() > at:
+                found.add(token.group())
+                end = token.end()
+                break
+    return found
 
 
 def _places(text: str, needle: str, inside: bool) -> list[tuple[int, int]]:

@@ -36,15 +36,6 @@ class VectorView:
         ]
         return np.concatenate(parts) if parts else np.zeros((0, self.dim), np.float32)
 
-    def scores(self, query: Matrix) -> NDArray[np.float32]:
-        """Cosines of all rows to a unit `query` (dim,), and two more of -inf, for the rows -1 and -2 (no vector)."""
-        out = np.empty(self.count + 2, dtype=np.float32)
-        for start, block in zip(self.starts, self.blocks, strict=True):
-            # a dot product a row: a matrix product would start threads, and wait for them (40 ms on a busy machine)
-            np.vecdot(block, query, out=out[start : start + len(block)])
-        out[self.count :] = -np.inf
-        return out
-
     def exact(self, rows: Rows, query: Matrix) -> NDArray[np.float64]:
         """Cosines of some rows, each computed alone: the same bits wherever a row stands. Negative rows give -inf."""
         out = np.full(len(rows), -np.inf)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mindnetd.store.read_graph import edge_counts, edges_around, unresolved
 from mindnetd.store.read_hot import load_canvases, load_files, load_hot, load_meta, load_vectors
 from mindnetd.store.read_notes import (
+    StoreTexts,
     backlinks,
     canvas_links,
     indexed_body,
@@ -19,6 +20,7 @@ from mindnetd.store.read_notes import (
 from mindnetd.store.read_runs import config, diagnostics, embeddings_total, query_log, run, runs
 
 __all__ = [
+    "StoreTexts",
     "backlinks",
     "canvas_links",
     "config",

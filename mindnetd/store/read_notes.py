@@ -27,6 +27,17 @@ def texts(db: Database, keys: Sequence[int]) -> dict[int, ChunkText]:
     return {row[0]: _chunk_text(row) for row in rows}
 
 
+class StoreTexts:
+    """The texts of hits, from the store (`core.results.TextSource`)."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def texts(self, keys: Sequence[int]) -> dict[int, ChunkText]:
+        """Chunk key -> text; a chunk that was rewritten meanwhile is missing. Raises StoreError."""
+        return texts(self._db, keys)
+
+
 def _chunk_text(row: Row) -> ChunkText:
     key, chunk_id, idx, section, *rest = row
     return ChunkText(key, chunk_id, idx, tuple(json.loads(section)), *rest)
