@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+import threading
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +13,14 @@ import pytest
 from engine_kit import Bench, make_config
 
 from mindnetd.core.derive import DeriveOptions, derive
+from mindnetd.core.records import FileStat, VaultFile
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.store.dump import differences
 from mindnetd.writing import bulk as bulk_work
 from mindnetd.writing.ahead import Ahead, Result
+from mindnetd.writing.backlog import EmbedQueue
+from mindnetd.writing.plan import Plan
+from mindnetd.writing.runs import Run
 
 NOTE = "---\ntags: [a]\nup: '[[b]]'\n---\n# Head\n\nSome *text* with a [[link|shown]].\n\n## Two\n\n- one\n- two\n"
 
@@ -115,3 +121,42 @@ def test_bulk_work_through_the_child_gives_the_same_rows(tmp_path: Path, monkeyp
         bench.close()
     assert differences(*dumps) == []
     assert len(dumps[0]["notes"]) == len(list(vault.iterdir()))
+
+
+def test_a_plan_is_committed_in_parts() -> None:
+    """`split` takes the first notes and all that is no note; what is left is a plan of its own."""
+    plan = Plan(Run("test", "c"), force=True, gone=["g.md"])
+    for name in ("a.md", "b.md", "c.md"):
+        draft = derive(name, NOTE.encode(), DeriveOptions(), PinnedCounter())
+        plan.drafts.append((draft, VaultFile(name, "note", FileStat(1, 1, 1, 1))))
+    first = plan.split(2)
+    assert (first.paths(), plan.paths()) == (["a.md", "b.md", "g.md"], ["c.md"])
+    assert plan.force
+    assert plan.split(2).paths() == ["c.md"]
+    assert len(plan) == 0
+
+
+def test_no_commit_is_begun_just_before_a_save_settles() -> None:
+    """Bulk work reads on while a save is about to be looked at, within bounds."""
+    bulk = bulk_work.Bulk(Run("test", "c"), deque(f"n{number}.md" for number in range(3000)))
+    never = float("inf")
+    assert not bulk.wants_commit(never)
+    file = VaultFile("n.md", "note", FileStat(1, 1, 1, 1))
+    bulk.plan.files = [file] * bulk_work.COMMIT_AT
+    assert bulk.wants_commit(never)
+    assert not bulk.wants_commit(bulk_work.COMMIT_S / 2)
+    bulk.plan.files = [file] * bulk_work.READ_AT_MOST
+    assert bulk.wants_commit(0.0)
+    bulk.plan.files, bulk.items = [file], deque()
+    assert bulk.wants_commit(0.0)
+
+
+def test_old_notes_wait_for_their_vectors_while_words_are_made() -> None:
+    """A held queue gives out what was saved since, and everything again once it is let go."""
+    queue, stop = EmbedQueue(lambda _: {}), threading.Event()
+    queue.add(1, 100, {b"old": "old"})
+    queue.hold(200)
+    queue.add(2, 250, {b"new": "new"})
+    assert queue.take(9, stop) == {b"new": "new"}
+    queue.hold(None)
+    assert queue.take(9, stop) == {b"old": "old"}

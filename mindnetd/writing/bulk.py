@@ -14,11 +14,11 @@ from mindnetd.writing.runs import Run
 
 SLICE_S = 0.05
 """What a slice of reading in bulk should take: all that a save has to wait for."""
-COMMIT_AT = 256
-"""Files that a commit of bulk work holds: a commit has a price of its own."""
-COMMIT_AT_MOST = 1024
-"""Files after which bulk work is committed even if a save is about to settle."""
-COMMIT_S = 0.3
+COMMIT_AT = 192
+"""Notes that a commit of bulk work holds: a commit has a price of its own, and a save may have to wait for one."""
+READ_AT_MOST = 1024
+"""Files that may be read and not committed yet, because a save is about to settle."""
+COMMIT_S = 0.25
 """What a commit of bulk work may take: none is begun when a save settles sooner than that."""
 
 
@@ -73,14 +73,14 @@ class Bulk:
 
     def wants_commit(self, save_in_s: float) -> bool:
         """Whether what is read should be committed now; a save is about to settle in `save_in_s` (or infinity)."""
-        if not len(self) or len(self.plan) >= COMMIT_AT_MOST:
+        if not len(self) or len(self.plan) >= READ_AT_MOST:
             return True
         return len(self.plan) >= COMMIT_AT and save_in_s >= COMMIT_S
 
     def read(self, indexer: Indexer, most_s: float, being_written: Callable[[str], bool]) -> None:
         """Read and derive for a slice, at most about `most_s`; what is `being_written` is left to whom asked."""
         end = time.monotonic() + min(SLICE_S, most_s)
-        while len(self) and len(self.plan) < COMMIT_AT_MOST:
+        while len(self) and len(self.plan) < READ_AT_MOST:
             note = self.next_note(indexer)
             if not being_written(note.path):
                 indexer.prepare_derived(self.plan, note)
@@ -94,14 +94,13 @@ class Bulk:
             self.ahead.close()
             self.ahead = None
 
-    def renew(self) -> Plan:
-        """The plan as far as it is; a new one takes its place."""
-        plan, self.plan = self.plan, Plan(self.run, self.force)
-        return plan
+    def part(self) -> Plan:
+        """What of the plan is to be committed next."""
+        return self.plan.split(COMMIT_AT)
 
     def again(self) -> None:
         """What is prepared, and not committed yet, is to be read once more."""
-        plan = self.renew()
+        plan, self.plan = self.plan, Plan(self.run, self.force)
         troubled = (trouble.path for trouble in plan.troubles)
         self.stop_ahead()
         self.items.extendleft(dict.fromkeys([*plan.paths(), *plan.unstable, *troubled]))

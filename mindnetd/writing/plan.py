@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 from mindnetd.core.derive import Draft
 from mindnetd.core.records import VaultFile
@@ -40,6 +40,14 @@ class Plan:
         self.files = [file for file in self.files if file.path not in known]
         self.gone = [path for path in self.gone if path not in known]
         self.troubles = [trouble for trouble in self.troubles if trouble.path not in known]
+
+    def split(self, most: int) -> Plan:
+        """Take all of it but the drafts beyond the first `most`, which stay here."""
+        first = replace(self, drafts=self.drafts[:most])
+        rest = Plan(self.run, self.force, drafts=self.drafts[most:])
+        for entry in fields(Plan):
+            setattr(self, entry.name, getattr(rest, entry.name))
+        return first
 
     def paths(self) -> list[str]:
         """Every path that was read for it."""

@@ -348,7 +348,7 @@ class Writer(threading.Thread):
         return float("inf") if due is None else max(0.0, due - time.monotonic())
 
     def _commit(self, bulk: Bulk) -> None:
-        plan = bulk.renew()
+        plan = bulk.part()
         try:
             self._again(self._parts.indexer.finish(plan))
         except StoreError:
