@@ -27,7 +27,7 @@ PARTS = [
     "unreal", "time", "time-real", "snake_case", "_case_", "C++", "c#", "C#x", "a/b", "a/b/c", "1.0.21", "O'Brien",
     "Bob's", "jane@example.org", "größe", "GROESSE", "ﬁle", "東京都", "京都", "iPhone用ケース", "книги", "naïve",
     "I\u0307", "so\u00adft", "e\u0301te\u0301", "R&D", "--", "++", "#tag", "x" * 70, "[[valve|time]]", "`snake_case`",
-    "(opened)", "e-mail", "email", "re-enter", "reenter", "open", "gehad", "ts", "t", "essay", "Sky", "skies",
+    "é×À", "(opened)", "e-mail", "email", "re-enter", "reenter", "open", "gehad", "ts", "t", "essay", "Sky", "skies",
 ]  # fmt: skip
 GLUE = [" ", "  ", "\n", "\n\n", ". ", ",", "-", "/", "#", "_", "", "’", "“", "\u00a0", "\u200b", "é", ";"]
 TEXTS = st.lists(st.tuples(st.sampled_from(PARTS) | st.text(max_size=4), st.sampled_from(GLUE)), max_size=40).map(

@@ -66,7 +66,7 @@ _CHAR = rf"[\w{_marks()}]"
 _TOKEN = re.compile(rf"{_CHAR}+(?:[-./'’@&‐‑]{_CHAR}+)*(?:\+\+|#(?!\w))?")
 _ASCII_TOKEN = re.compile(r"\w+(?:[-./'@&]\w+)*(?:\+\+|#(?!\w))?", re.ASCII)
 _WORD_CHAR = re.compile(_CHAR)
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _JOINER = re.compile(r"[-./'’@&‐‑_]+")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _PAIRED = re.compile(
@@ -243,7 +243,7 @@ def _starting(text: str, heads: frozenset[str]) -> set[str]:
     pattern, plain = _ASCII_TOKEN, text
     if not text.isascii():
         pattern, plain = _TOKEN, text.encode("ascii", "replace").decode("ascii")  # the same places
-        places += [run.start() for run in _NOT_ASCII.finditer(text)]
+        places += [char.start() for char in _NOT_ASCII.finditer(text)]
     lower = plain.lower()
     for head in heads:
         at = lower.find(head)
