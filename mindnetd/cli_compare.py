@@ -10,6 +10,7 @@ from mindnetd.compare import Rules, compare
 from mindnetd.config import find_config, load_config
 from mindnetd.engine import derive_options, read_rules
 from mindnetd.inference.tokenizer import PinnedCounter
+from mindnetd.settings.types import types_of
 
 
 def run_compare(
@@ -20,7 +21,7 @@ def run_compare(
     config = load_config(find_config(env, file=None, name=None, vault=a), env, {"vault": a})
     rules = Rules(
         classifiers=[read_rules(dataclasses.replace(config, vault=folder)) for folder in (one, other)],
-        options=derive_options(config),
+        options=derive_options(config, types_of(config)),
         counter=PinnedCounter(),
         others=others,
     )

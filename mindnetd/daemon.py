@@ -12,7 +12,6 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from mindnetd import __version__
 from mindnetd.config import Config, differences
@@ -32,13 +31,13 @@ from mindnetd.search import Searcher
 from mindnetd.server import build_app, serve
 from mindnetd.serving.desk import Desk
 from mindnetd.serving.unix_socket import BoundSocket, bind_socket
-from mindnetd.settings.retrieval import load_retrieval, retrieval_settings
+from mindnetd.settings.retrieval import retrieval_of
 from mindnetd.settings.types import types_of
 from mindnetd.store import read
 from mindnetd.telemetry import event
 from mindnetd.watch import Watcher, WatchOptions
 from mindnetd.writing.upkeep import Upkeep
-from mindnetd.writing.writer import Writer, WriterParts
+from mindnetd.writing.writer import Bulk, Writer, WriterParts
 
 log = logging.getLogger(__name__)
 
@@ -103,11 +102,7 @@ class Daemon:
         self.writer = make_writer(self.engine, self.jobs, self.watcher.scanned, settle_options(config))
         hnsw = self._hnsw = HnswLane() if config.vector_index == "hnsw" else None
         self.searcher = Searcher(
-            self.engine.hot,
-            read.StoreTexts(self.engine.db),
-            self.engine.model.embed_query,
-            read_retrieval(config),
-            hnsw,
+            self.engine.hot, read.StoreTexts(self.engine.db), self.engine.model.embed_query, retrieval_of(config), hnsw
         )
         self._follow()
         self.upkeep = Upkeep(self.engine, self.writer)
@@ -136,7 +131,7 @@ class Daemon:
     def _follow(self) -> None:
         config = self._config
         self._followed = (
-            Followed(config.retrieval_file, lambda: setattr(self.searcher, "settings", read_retrieval(config))),
+            Followed(config.retrieval_file, lambda: setattr(self.searcher, "settings", retrieval_of(config))),
             Followed(config.types_file, lambda: self._take_types(self._read_types(config))),
         )
 
@@ -151,13 +146,13 @@ class Daemon:
         return table
 
     def _take_types(self, table: TypeTable) -> None:
-        def on_writer() -> None:
-            work = self.engine.take_types(table)
-            self.writer.start_over()
-            for bulk in work:
-                self.writer.submit(bulk)
+        self.writer.call(lambda: self._redo(self.engine.take_types(table)))
 
-        self.writer.call(on_writer)
+    def _redo(self, work: list[Bulk]) -> None:
+        """On the writer thread: notes become other rows now."""
+        self.writer.start_over()
+        for bulk in work:
+            self.writer.submit(bulk)
 
     def _fill_texts(self) -> None:
         """Not while much is being written: a bulk index needs the processor, and what it writes may change again."""
@@ -272,7 +267,7 @@ class Daemon:
         self._notifier.reloading()
         try:
             fresh = self._reread()
-            retrieval, types = read_retrieval(fresh), self._read_types(fresh)
+            retrieval, types = retrieval_of(fresh), self._read_types(fresh)
         except MindnetError as error:
             event(log, "configuration not taken over", logging.ERROR, reason=error.message)
         else:
@@ -300,8 +295,7 @@ class Daemon:
         self.writer.configure(settle_options(fresh))
         work = self.engine.take_options(derive_options(fresh, types))
         self._apply_rules()
-        for bulk in work:
-            self.writer.submit(bulk)
+        self._redo(work)
         self.writer.doubt("reload")
 
 
@@ -348,13 +342,6 @@ def watch_options(config: Config) -> WatchOptions:
 def settle_options(config: Config) -> SettleOptions:
     """When a save is read, from the configuration."""
     return SettleOptions(config.watch.settle_ms, config.watch.max_wait_ms, config.watch.unstable_max_s)
-
-
-def read_retrieval(config: Config) -> RetrievalSettings:
-    """The weights of the search: the file's where there is one, else the defaults."""
-    required = config.origin("retrieval_file") != "default"
-    values = load_retrieval(config.retrieval_file, required=required, home=config.places.home)
-    return retrieval_settings(values, config.privacy.exclude_flags)
 
 
 def index_once(config: Config, progress: Progress) -> IndexSummary:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from mindnetd.config import Config
-from mindnetd.core.analyze import ANALYZER_VERSION
 from mindnetd.core.derive import DeriveOptions, derive
 from mindnetd.core.exclude import Classifier, Rules, compile_rules
 from mindnetd.core.note import ReadOptions
 from mindnetd.core.records import VISIBILITIES
+from mindnetd.core.typetable import TypeTable
 from mindnetd.errors import NotFound, StoreError
 from mindnetd.events import Event, EventBus
 from mindnetd.index import Indexer, IndexParts
@@ -31,15 +32,18 @@ from mindnetd.inference.embedder import EmbedderOptions
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.lanes.hot import HotDelta, HotIndex
 from mindnetd.metrics import Metrics
+from mindnetd.settings.types import types_of
 from mindnetd.store import read, upkeep, write
 from mindnetd.store.db import Database, move_aside, open_database
 from mindnetd.store.records import Batch, ConfigRow, HotColumns, utc_now
 from mindnetd.telemetry import event
 from mindnetd.watching.vaultio import RootId
 from mindnetd.writing.backlog import EmbedQueue, Vectors
+from mindnetd.writing.bulk import Bulk
 from mindnetd.writing.embedding import ModelHolder
 from mindnetd.writing.known import load_hot_index
 from mindnetd.writing.runs import Run, vault_revision
+from mindnetd.writing.stages import Stages
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +55,6 @@ PURGE_AGAIN_S = 60.0
 DEFAULT_DIM = 384
 COMMITS_BETWEEN_CHECKS = 64
 """After so many commits the file is looked at for compaction, at the next quiet moment."""
-PARSER_VERSION = 1
-CHUNKER_VERSION = 1
-"""Raise one when the same bytes give other links or chunks: every note is derived again at the next start."""
 SPARE = "spare"
 """Folder beside the database for backups and compaction: the only other place that DuckDB may write to."""
 
@@ -121,12 +122,13 @@ class Engine:
             root_id=root_id,
             model=lambda: self.model.embedder,
         )
-        self.indexer = Indexer(parts, read_rules(config), derive_options(config))
+        self.indexer = Indexer(parts, read_rules(config), derive_options(config, types_of(config)))
+        self.stages = Stages(self.indexer, self.db, self._write)
+        self.types_trouble: str | None = None
+        """Why the types.yaml of now is not in force, with its line; None while it is."""
         self.pace = Pace()
         self._purge_at = 0.0
         self._checked_at = self._swept_at = self.db.revision
-        self.redo = False
-        """Every note has to be derived again: another version of a stage, or options that change what notes become."""
 
     # ----------------------------------------------------------------------------------------------------------- start
 
@@ -135,7 +137,8 @@ class Engine:
         self.model.try_open()
         self._load()
         self.db.reopen()  # gives back what loading left in DuckDB's buffers: 62 MB of a vault of 6,500 notes
-        self._check_stages()
+        self.stages.check()
+        self.keep_config()
 
     def reload(self) -> None:
         """Load everything anew from the file: after a failed commit, or when a model has come."""
@@ -325,26 +328,34 @@ class Engine:
             backend = read.load_meta(self.db).get("backend", backend)  # type: ignore[assignment]
         return dataclasses.replace(options, backend=backend)
 
-    def _check_stages(self) -> None:
-        """Compare what made the stored rows with what would make them now; a difference re-does every note."""
-        stages = {"parser": PARSER_VERSION, "chunker": CHUNKER_VERSION, "analyzer": ANALYZER_VERSION}
-        stamp = _digest({"stages": stages, "options": dataclasses.asdict(self.indexer.options)})
-        stored = read.load_meta(self.db).get("derived_by")
-        self.redo = stored is not None and stored != stamp
-        self.keep_config()
-        self._stamp = stamp
-        if stored is None:
-            self.redone()
-
     def keep_config(self) -> None:
-        """Store a snapshot of the configuration that is in force now; runs point to it. Writer thread."""
-        self.config_hash = self.config.digest()
-        self._write(Batch(config=ConfigRow(self.config_hash, json.dumps(self.config.values(), sort_keys=True))))
+        """Store a snapshot of the configuration that is in force now, note types included; runs point to it."""
+        values = self.config.values() | {"types": self.indexer.options.types.as_json()}
+        text = json.dumps(values, sort_keys=True)
+        self.config_hash = hashlib.sha256(text.encode()).hexdigest()
+        self._write(Batch(config=ConfigRow(self.config_hash, text)))
 
-    def redone(self) -> None:
-        """Every note has been derived by the stages and options of now."""
-        self._remember({"derived_by": self._stamp})
-        self.redo = False
+    def take_types(self, table: TypeTable) -> list[Bulk]:
+        """`table` is in force from now; returns the work for what that changes. Writer thread."""
+        return self.take_options(dataclasses.replace(self.indexer.options, types=table))
+
+    def take_options(self, options: DeriveOptions) -> list[Bulk]:
+        """`options` are in force from now, under a snapshot of the configuration; returns the work. Writer thread."""
+        before, self.indexer.options = self.indexer.options, options
+        self.keep_config()
+        if dataclasses.replace(before, types=options.types) != options:
+            return [self.stages.again(self.new_run("reload"))]
+        return self.stages.retype(self.new_run)
+
+    def unfinished(self) -> list[Bulk]:
+        """What a start has to do before it compares the vault with the file."""
+        if self.stages.redo:
+            return [self.stages.again(self.new_run("upgrade"))]
+        work = self.stages.retype(self.new_run)
+        if self.db.doubt:  # commits are lost: what the file says of a note's stamp may be older than the note's rows
+            paths = deque(self.indexer.known.read_paths())
+            work.append(Bulk(self.new_run("doubt"), paths, done=self.db.settle_doubt))
+        return work
 
     def _remember(self, entries: Mapping[str, str]) -> None:
         known = read.load_meta(self.db)
@@ -357,8 +368,8 @@ class Engine:
         self.hot.apply(HotDelta(self.db.revision))
 
 
-def derive_options(config: Config) -> DeriveOptions:
-    """What of the configuration decides what a note becomes."""
+def derive_options(config: Config, types: TypeTable) -> DeriveOptions:
+    """What of the configuration and of `types.yaml` decides what a note becomes."""
     return DeriveOptions(
         prefix=config.id_prefix,
         read=ReadOptions(normalize=config.hash.normalize, hash_source=config.hash.source),  # type: ignore[arg-type]
@@ -366,6 +377,7 @@ def derive_options(config: Config) -> DeriveOptions:
         default_profile=config.chunking.default_profile,
         overlap=config.chunking.overlap,
         default_visibility=config.privacy.default_visibility,  # type: ignore[arg-type]
+        types=types,
     )
 
 
@@ -378,7 +390,3 @@ def read_rules(config: Config) -> Classifier:
     except (OSError, ValueError, AttributeError, TypeError):
         pass  # no settings, or in the middle of being written: the watcher says when they change
     return compile_rules(Rules(ignore=config.ignore, user_ignore_filters=filters))
-
-
-def _digest(data: object) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()

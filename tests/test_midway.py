@@ -21,6 +21,7 @@ from mindnetd import index
 from mindnetd.config import Config
 from mindnetd.core.derive import DeriveOptions
 from mindnetd.core.records import FileStat
+from mindnetd.core.typetable import DEFAULT_TYPES
 from mindnetd.engine import derive_options, read_rules
 from mindnetd.store.dump import differences
 from mindnetd.store.integrity import integrity
@@ -34,7 +35,7 @@ def exclude(vault: Path, bench: Bench) -> None:
 
 
 def other_options(vault: Path, bench: Bench) -> None:
-    bench.engine.indexer.options = derive_options(with_short_chunks(vault))
+    bench.engine.indexer.options = derive_options(with_short_chunks(vault), DEFAULT_TYPES)
 
 
 def with_short_chunks(vault: Path) -> Config:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from mindnetd.core.links import relation_of, shown_text
 from mindnetd.core.notetypes import PROFILES
+from mindnetd.core.overrides import NAMES, Overrides, number_in, overrides_of, scalar
 from mindnetd.core.records import FLAGS, VISIBILITIES, Diagnostic, HashMode, Visibility
 from mindnetd.core.salvage import Properties
 from mindnetd.core.tags import legacy_properties
@@ -18,23 +19,12 @@ from mindnetd.core.tags import legacy_properties
 _TRUE = frozenset(("true", "yes", "on", "1"))
 _DATED_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})_")
 _LANG = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9-]+)?")
-_NUMBER = re.compile(r"[+-]?(?:\d{1,15}(?:[.,]\d{0,15})?|[.,]\d{1,15})")
 _RELATION = re.compile(r"[^\W\d_][\w -]{0,63}")
 _SPACED_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[ \t]+(\d)")
 
 
-OVERRIDES = ("retriever_weight", "relevance", "time_weight_override")
 PRIORITIES = frozenset(("1", "2", "3", "4", "5", "low", "med", "medium", "high"))
 Choice = TypeVar("Choice", bound=str)
-
-
-@dataclass(frozen=True, slots=True)
-class Overrides:
-    """What a note says of its own place in the ranking, each in [0, 1]. None: it does not say, or not usably."""
-
-    retriever_weight: float | None
-    relevance: float | None
-    time_weight_override: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +68,19 @@ def read_schema(path: str, props: Properties) -> Schema:
         hash_mode=reader.choice("hash_mode", get_args(HashMode)),
         chunk_profile=reader.choice("chunk_profile", tuple(PROFILES)),
         embedding_exclude=reader.is_true("embedding_exclude"),
-        overrides=_overrides(reader),
+        overrides=overrides_of(props.values),
         edge_hints=reader.relations("edge_hints"),
         lines=_checked(reader),
         diagnostics=(*legacy_properties(props.values, props.lines), *reader.found),
     )
 
 
-def overrides_of(frontmatter: Mapping[str, Any]) -> Overrides:
-    """The overrides in parsed frontmatter, as `read_schema` reads them."""
-    return _overrides(_Reader(Properties(frontmatter)))
-
-
-def _overrides(reader: _Reader) -> Overrides:
-    return Overrides(*(reader.number(name, 0, 1) for name in OVERRIDES))
-
-
 def _checked(reader: _Reader) -> Mapping[str, int]:
     """Look at the properties that nothing here is made of, so that a slip in them is told; returns the lines."""
+    for name in NAMES:
+        reader.check_number(name, 0, 1)
+    reader.check_number("effort_min", 0, 1e9)
     reader.date("due")
-    reader.number("effort_min", 0, 1e9)
     reader.priority()
     return reader.lines()
 
@@ -127,10 +110,7 @@ class _Reader:
 
     def text(self, key: str) -> str | None:
         """A non-empty scalar, stripped; a list of one scalar counts as that scalar."""
-        value = self._value(key)
-        if isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        return " ".join(value.split()) or None if isinstance(value, str) else None
+        return scalar(self._value(key))
 
     def word(self, key: str) -> str | None:
         """A scalar; a link counts as the text it shows (``type: "[[Task]]"``)."""
@@ -153,16 +133,13 @@ class _Reader:
         self._report(key, f"`{key}: {text[:40]}` is none of {', '.join(choices)}; ignored")
         return None
 
-    def number(self, key: str, low: float, high: float) -> float | None:
-        """A number within the bounds, a decimal comma allowed; anything else is reported and ignored."""
+    def check_number(self, key: str, low: float, high: float) -> None:
+        """Report what is no number within the bounds."""
         text = self.text(key)
-        if text is None or _is_placeholder(text):
-            return None
-        if _NUMBER.fullmatch(text) and low <= (value := float(text.replace(",", "."))) <= high:
-            return value
+        if text is None or _is_placeholder(text) or number_in(text, low, high) is not None:
+            return
         bounds = f"from {low:g} to {high:g}" if high < 1e9 else f"of at least {low:g}"
         self._report(key, f"`{key}: {text[:40]}` is no number {bounds}; ignored")
-        return None
 
     def priority(self) -> None:
         """1 to 5, or low, medium (med), high; anything else is reported. Only people read it."""

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from mindnetd.core.records import Diagnostic, ParsedNote
 from mindnetd.core.typetable import REQUIRED, TypeTable
 
+CODES = ("type_unknown", "status_unknown", "field_missing", "field_unknown")
+"""Every code that `check_note` gives."""
 UNREADABLE = frozenset(("yaml_syntax", "yaml_limit", "yaml_not_mapping", "fm_unterminated"))
 """Codes of a property block that was read in part: what is missing from it cannot be told."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mindnetd.config import Config
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.errors import ConfigError
 from mindnetd.settings import read
@@ -30,6 +31,13 @@ CASTS: Mapping[str, read.Cast] = {
     "time_decay.lambda": read.number(0, 100),
     "relation_weights": read.weights(-10, 10),
 }
+
+
+def retrieval_of(config: Config) -> RetrievalSettings:
+    """The weights of the search: the file's where there is one, else the defaults. Raises ConfigError."""
+    required = config.origin("retrieval_file") != "default"
+    values = load_retrieval(config.retrieval_file, required=required, home=config.places.home)
+    return retrieval_settings(values, config.privacy.exclude_flags)
 
 
 def load_retrieval(file: Path, *, required: bool, home: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mindnetd.store.read_graph import edge_counts, edges_around, unresolved
+from mindnetd.store.read_graph import edge_counts, edges_around, load_edges, unresolved
 from mindnetd.store.read_hot import load_canvases, load_files, load_hot, load_meta, load_vectors
 from mindnetd.store.read_notes import (
     StoreTexts,
@@ -30,6 +30,7 @@ __all__ = [
     "embeddings_total",
     "indexed_body",
     "load_canvases",
+    "load_edges",
     "load_files",
     "load_hot",
     "load_link_names",

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Literal
 
 from mindnetd.core.records import Edge, Link, ResolvedLink
-from mindnetd.store.bulk import word_list
+from mindnetd.store.bulk import key_list, word_list
 from mindnetd.store.db import Database
 from mindnetd.store.records import EdgeCounts, StoredEdge, UnresolvedLink
 from mindnetd.store.sqltext import statements
+from mindnetd.store.write_links import EDGE_FIELDS
 
 Direction = Literal["in", "out", "both"]
 
@@ -33,6 +34,19 @@ def edges_around(
     with db.reader() as reader:
         rows = reader.rows(sql, [word_list(ids), list(relations), list(relations), limit])
     return tuple(StoredEdge(Edge(*row[2:]), row[0], row[1]) for row in rows)
+
+
+def load_edges(db: Database, keys: Sequence[int]) -> dict[int, tuple[Edge, ...]]:
+    """The edges that the notes or canvases `keys` (internal integers) declare, in no order. Raises StoreError."""
+    if not keys:
+        return {}
+    with db.reader() as reader:
+        columns = ", ".join(f"{name}::VARCHAR" if name.endswith("id") else name for name in EDGE_FIELDS)
+        rows = reader.rows(f"SELECT owner, {columns} FROM edges WHERE owner IN ({key_list(keys)})")
+    found: dict[int, list[Edge]] = {}
+    for owner, *values in rows:
+        found.setdefault(owner, []).append(Edge(**dict(zip(EDGE_FIELDS, values, strict=True))))
+    return {owner: tuple(edges) for owner, edges in found.items()}
 
 
 def edge_counts(db: Database, hidden_ids: Sequence[str] = ()) -> EdgeCounts:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mindnetd.core.analyze import FIELDS
-from mindnetd.core.properties import OVERRIDES, overrides_of
+from mindnetd.core.overrides import NAMES, overrides_of
 from mindnetd.core.records import FileStat, NoteMeta, VaultFile
 from mindnetd.store.bulk import key_list, word_list
 from mindnetd.store.db import Database, Reader, Row
@@ -141,7 +141,7 @@ def note_meta(row: Row) -> NoteMeta:
         values[place] = _texts_of(values[place])
     frontmatter = values[-1]
     folded = frontmatter.casefold()
-    if any(name in folded for name in OVERRIDES):  # few notes say one: the others are not parsed
+    if any(name in folded for name in NAMES):  # few notes say one: the others are not parsed
         found = overrides_of(json.loads(frontmatter))
         values += [found.retriever_weight, found.relevance, found.time_weight_override]
     return NoteMeta(*values)

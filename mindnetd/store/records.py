@@ -104,6 +104,16 @@ class RelinkRows:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckRows:
+    """A stored note held against other note types: replaces its diagnostics of these codes, and nothing else."""
+
+    key: int
+    path: str
+    codes: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PathDiagnostics:
     """Diagnostics of a file that is no note and no canvas (conflict copy, unreadable): replaces the path's."""
 
@@ -176,6 +186,7 @@ class Batch:
     canvases: tuple[CanvasRows, ...] = ()
     removed: tuple[int, ...] = ()
     relinked: tuple[RelinkRows, ...] = ()
+    rechecked: tuple[CheckRows, ...] = ()
     path_diagnostics: tuple[PathDiagnostics, ...] = ()
     vectors: Vectors | None = None
     run: RunRow | None = None

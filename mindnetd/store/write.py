@@ -95,6 +95,9 @@ def _delete(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
         con.execute(f"DELETE FROM links WHERE owner IN ({key_list(relinked)})")
         con.execute(f"DELETE FROM edges WHERE owner IN ({key_list(relinked)})")
         con.execute(f"DELETE FROM diagnostics WHERE owner IN ({key_list(relinked)}) AND starts_with(code, 'link_')")
+    for rows in batch.rechecked:
+        codes = ", ".join(["?"] * len(rows.codes))
+        con.execute(f"DELETE FROM diagnostics WHERE owner = ? AND code IN ({codes})", [rows.key, *rows.codes])
     _delete_paths(con, "files", [*batch.files_removed, *(file.path for file in batch.files_upsert)])
     _delete_paths(con, "diagnostics", [row.path for row in batch.path_diagnostics])
 

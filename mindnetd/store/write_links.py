@@ -94,6 +94,8 @@ def insert_diagnostics(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
         add(canvas.path, canvas.key, canvas.diagnostics)
     for relinked in batch.relinked:
         add(relinked.path, relinked.key, relinked.link_diagnostics, first=1_000_000)
+    for checked in batch.rechecked:
+        add(checked.path, checked.key, checked.diagnostics, first=500_000)
     for row in batch.path_diagnostics:
         add(row.path, None, row.diagnostics)
     insert(
