@@ -18,8 +18,9 @@ from starlette.types import Receive, Scope, Send
 
 from mindnetd.serving.guard import Guard, add_error_handlers
 from mindnetd.serving.kit import Kit, make_kit
-from mindnetd.serving.routes_browse import add_browse_routes, add_graph_routes, add_later_routes
+from mindnetd.serving.routes_browse import add_browse_routes, add_later_routes
 from mindnetd.serving.routes_export import add_export_routes
+from mindnetd.serving.routes_graph import add_graph_routes
 from mindnetd.serving.routes_query import add_query_routes
 from mindnetd.serving.routes_state import add_admin_routes, add_state_routes
 from mindnetd.serving.services import Services

@@ -237,7 +237,10 @@ def test_a_canvas_is_internal(served: Served) -> None:
     served.world.write("open.md", "[[pump]]\n", visibility="public")
     served.world.write("board2.canvas", json.dumps(CANVAS).replace("30_projects/valve.md", "open.md").encode())
     served.world.index()
-    assert edges(served.get("/neighbors/open?visibility=public")) == set()
+    # pump is internal: for somebody who sees public notes alone it is a name that nobody has
+    assert edges(served.get("/neighbors/open?visibility=public")) == {("open", "references", "pump")}
+    kinds = [node["kind"] for node in served.get("/neighbors/open?visibility=public")["nodes"]]
+    assert kinds == ["note", "unresolved"]
     assert served.get("/notes/open?visibility=public")["backlinks"] == []
     assert ("board2.canvas", "references", "open") in edges(served.get("/neighbors/open"))
     for name in ("open.md", "board2.canvas"):
@@ -285,8 +288,9 @@ def test_the_list_narrows(served: Served) -> None:
 def test_unresolved_lists_targets_with_their_sources(served: Served) -> None:
     """Only what visible notes ask for."""
     items = served.get("/unresolved")["unresolved"]
-    assert [(item["target"], item["count"]) for item in items] == [("Nowhere", 1)]
+    assert [(item["target"], item["count"]) for item in items] == [("Nowhere", 1), ("secret", 1)]
     assert items[0]["sources"][0]["path"] == "30_projects/valve.md"
+    assert items[1]["sources"][0]["path"] == "pump.md", "a link to a hidden note is one to a missing note"
     assert {i["target"] for i in _all_levels(served, "/unresolved")["unresolved"]} == {"Nowhere", "Hidden target"}
 
 
@@ -359,8 +363,8 @@ def test_stats_count_what_they_allow(served: Served) -> None:
     """Hidden notes are in no count."""
     stats, every = served.get("/stats"), _all_levels(served, "/stats")
     assert (stats["documents"], every["documents"]) == (7, 9)
-    assert (stats["unresolved"], every["unresolved"]) == (1, 2)
-    assert stats["edges"]["references"]["declared"] + 4 == every["edges"]["references"]["declared"]
+    assert (stats["unresolved"], every["unresolved"]) == (2, 2), "Nowhere, secret; Nowhere, Hidden target"
+    assert stats["edges"]["references"]["declared"] + 3 == every["edges"]["references"]["declared"]
     assert stats["chunks"] == 6 and stats["database_bytes"] > 0
     assert stats["embeddings"] == {"stored": 0, "made_total": 0, "reused_total": 0}
 
@@ -379,7 +383,9 @@ def _all_levels(served: Served, target: str) -> dict:
 
 EVERY_GET = [
     "/notes?limit=500", "/notes/pump", "/notes/valve-timing", "/notes/board.canvas", "/neighbors/pump",
-    "/subgraph/pump?depth=4", "/unresolved", "/diagnostics?limit=500", "/stats",
+    "/subgraph/pump?depth=4", "/unresolved", "/diagnostics?limit=500", "/stats", "/orphans?limit=500",
+    "/path?from=pump&to=valve-timing", "/notes/pump/related?limit=100", "/neighbors/pump?kind=backlink",
+    "/runs?limit=500", "/query-log?limit=500",
 ]  # fmt: skip
 
 
@@ -496,8 +502,8 @@ def test_a_backup_is_streamed_and_leaves_nothing(served: Served, tmp_path: Path)
 @pytest.mark.parametrize(
     ("method", "target"),
     [("GET", "/entities"), ("GET", "/entities/x"), ("GET", "/communities"), ("GET", "/communities/c_0"),
-     ("POST", "/context"), ("POST", "/explain"), ("GET", "/path"), ("GET", "/orphans"),
-     ("POST", "/admin/communities"), ("GET", "/notes/pump/related"), ("GET", "/notes/pump/suggestions")],
+     ("POST", "/context"), ("POST", "/explain"),
+     ("POST", "/admin/communities"), ("GET", "/notes/pump/suggestions")],
 )  # fmt: skip
 def test_later_calls_say_so(served: Served, method: str, target: str) -> None:
     """A call of the contract that this version lacks is a clear 404."""

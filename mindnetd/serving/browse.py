@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from mindnetd.core.identity import unresolved_uuid
 from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink
 from mindnetd.errors import BadRequest
 from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.serving.missing import Masks, missing_notes
 from mindnetd.serving.refs import Notes, RefIndex, file_name, fold, no_note
 from mindnetd.serving.services import Services
 from mindnetd.serving.view import View
@@ -107,7 +107,7 @@ class Browser:
         after = _cursor_path(query.cursor)
         prefix = unicodedata.normalize("NFC", query.prefix or "")
         page: list[NoteMeta] = []
-        for meta in self._by_path():
+        for meta in self.notes_by_path():
             if after is not None and meta.path <= after:
                 continue
             if view.shows(meta) and _wanted(meta, query, prefix):
@@ -118,12 +118,17 @@ class Browser:
         page = page[: query.limit]
         return {"notes": [_line(meta) for meta in page], "next": _path_cursor(page[-1].path) if more else None}
 
-    def _by_path(self) -> list[NoteMeta]:
+    def notes_by_path(self) -> list[NoteMeta]:
+        """Every note, by path."""
         notes = self.snapshot().notes
         with self._sorted_lock:
             if self._sorted[0] is not notes:
                 self._sorted = (notes, sorted((meta for meta in notes if meta is not None), key=attrgetter("path")))
             return self._sorted[1]
+
+    def line(self, meta: NoteMeta) -> Json:
+        """A note as a list shows it."""
+        return _line(meta)
 
     # -------------------------------------------------------------------------------------------------------- a note
 
@@ -140,42 +145,32 @@ class Browser:
 
     def _detail(self, detail: NoteDetail, view: View) -> Json:
         snapshot = self.snapshot()
+        masks = Masks(self._services, snapshot, view)
+        problems = masks.diagnostics(detail.diagnostics, detail.links, detail.meta.path)
         return {
             "note": _full(detail.meta),
-            "links": self._links(detail.links, snapshot, view),
+            "links": _links(masks.links(detail.links, detail.meta.path)),
             "backlinks": self._backlinks(detail.backlinks, snapshot, view),
             "chunks": [_chunk(chunk) for chunk in detail.chunks],
             "passages": detail.passages,
             "embedded": detail.embedded,
-            "diagnostics": [_diagnostic(one) for one in detail.diagnostics],
+            "diagnostics": [_diagnostic(one) for one in problems],
         }
 
     def _canvas_detail(self, canvas: StoredCanvas, view: View) -> Json:
         links, diagnostics = read.canvas_links(self._services.db, canvas.key)
         snapshot = self.snapshot()
+        masks = Masks(self._services, snapshot, view)
         backlinks = read.backlinks(self._services.db, canvas.path)
         return {
             "note": _canvas_note(canvas),
-            "links": self._links(links, snapshot, view),
+            "links": _links(masks.links(links, canvas.path)),
             "backlinks": self._backlinks(backlinks, snapshot, view),
             "chunks": [],
             "passages": 0,
             "embedded": 0,
-            "diagnostics": [_diagnostic(one) for one in diagnostics],
+            "diagnostics": [_diagnostic(one) for one in masks.diagnostics(diagnostics, links, canvas.path)],
         }
-
-    def _links(self, links: Sequence[ResolvedLink], snapshot: HotSnapshot, view: View) -> list[Json]:
-        shown = []
-        for one in links:
-            if one.link.kind != "url":
-                hidden = one.resolved is not None and not self.path_shown(one.resolved, snapshot, view)
-                shown.append(_link(one, hidden=hidden))
-        return shown
-
-    def path_shown(self, path: str, snapshot: HotSnapshot, view: View) -> bool:
-        """May a link show that it leads here? An attachment or an excluded note is no note, so not hidden."""
-        meta = self.refs.by_path(path, snapshot.notes)
-        return meta is None or view.shows(meta)
 
     def _backlinks(self, backlinks: Sequence[Backlink], snapshot: HotSnapshot, view: View) -> list[Json]:
         return [
@@ -188,25 +183,21 @@ class Browser:
 
     def unresolved(self, view: View, limit: int, cursor: str | None) -> Json:
         """``GET /unresolved``: targets without a file, most wanted first."""
-        waiting = read.unresolved(self._services.db)
         snapshot = self.snapshot()
-        items: dict[str, Json] = {}
-        for one in waiting:
-            if one.link.link.in_comment or not owner_shown(one.owner, one.path, snapshot, view):
-                continue
-            target = one.link.link.target
-            item_id = unresolved_uuid(self._services.id_prefix, target)
-            item = items.setdefault(item_id, {"id": item_id, "target": target, "count": 0, "sources": []})
-            item["count"] += 1
-            item["sources"].append({"path": one.path, "line": one.link.link.line, "relation": one.link.link.relation})
-        ordered = sorted(items.values(), key=lambda item: (-item["count"], item["target"]))
+        waiting = [
+            one
+            for one in Masks(self._services, snapshot, view).unresolved()
+            if not one.link.link.in_comment and owner_shown(one.owner, one.path, snapshot, view)
+        ]
+        ordered = missing_notes(self._services.id_prefix, waiting)
         return paged("unresolved", ordered, limit, cursor)
 
     def diagnostics(self, view: View, ref: str | None, limit: int, cursor: str | None) -> Json:
         """``GET /diagnostics``, worst first; of one note where ``ref`` is given."""
         keys = None if ref is None else [self.find(ref, view).key]
-        found = read.diagnostics(self._services.db, keys)
+        stored = read.diagnostics(self._services.db, keys)
         snapshot = self.snapshot()
+        found = Masks(self._services, snapshot, view).all_diagnostics(stored, keys)
         shown = [
             {"path": one.path, **_diagnostic(one.diagnostic)}
             for one in found
@@ -317,7 +308,11 @@ def _canvas_note(canvas: StoredCanvas) -> Json:
     }
 
 
-def _link(one: ResolvedLink, *, hidden: bool) -> Json:
+def _links(links: Sequence[ResolvedLink]) -> list[Json]:
+    return [_link(one) for one in links if one.link.kind != "url"]
+
+
+def _link(one: ResolvedLink) -> Json:
     link = one.link
     return {
         "kind": link.kind,
@@ -326,8 +321,8 @@ def _link(one: ResolvedLink, *, hidden: bool) -> Json:
         "heading": link.heading,
         "block": link.block,
         "display": link.display,
-        "resolved": None if hidden else one.resolved,
-        "ambiguous": one.ambiguous and not hidden,
+        "resolved": one.resolved,
+        "ambiguous": one.ambiguous,
         "in_comment": link.in_comment,
         "property": link.property,
         "line": link.line,

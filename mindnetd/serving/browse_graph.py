@@ -1,46 +1,48 @@
-"""``GET /neighbors/{ref}`` and ``GET /subgraph/{ref}``: links walked in both directions, hidden ends left out.
+"""``GET /neighbors``, ``/subgraph``, ``/path``, ``/orphans`` and the counts of ``/stats``.
 
-An edge is shown only when both its ends are: a hidden note is in no node, no edge and no count, and no path leads
-through it.
+What may be seen is decided in ``shown_graph``, how it is walked in ``core.graph``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from mindnetd.core.records import Edge, NoteMeta
-from mindnetd.serving.browse import Browser
+from mindnetd.core import graph
+from mindnetd.core.records import NoteMeta
+from mindnetd.errors import BadRequest
+from mindnetd.serving.browse import Browser, paged
+from mindnetd.serving.missing import missing_key
 from mindnetd.serving.refs import Notes
 from mindnetd.serving.services import Services
+from mindnetd.serving.shown_graph import (
+    BACKLINK,
+    Direction,
+    ShownGraph,
+    edge_out,
+    file_node,
+    masked_edges,
+    note_node,
+    tie_of,
+)
 from mindnetd.serving.view import View
-from mindnetd.store import read, read_counts
-from mindnetd.store.records import StoredCanvas, StoredEdge
+from mindnetd.store import read, read_counts, read_ties
+from mindnetd.store.records import StoredCanvas
 
-Direction = Literal["in", "out", "both"]
 Json = dict[str, Any]
-MOST_EDGES = 5000
-"""Edges read for one step of a walk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What to walk: ``depth`` steps along ``direction``, only ``relations`` (all if empty), at most ``limit`` edges."""
+    """What to walk: ``depth`` hops along ``direction``, only ``relations`` (all if empty), at most ``limit`` edges."""
 
     depth: int = 1
     direction: Direction = "both"
     relations: tuple[str, ...] = ()
     limit: int = 500
-
-
-@dataclass(slots=True)
-class _Found:
-    """The graph while it grows; the first node is the one that was asked for."""
-
-    nodes: dict[str, Json]
-    edges: dict[str, Json] = field(default_factory=dict)
-    truncated: bool = False
+    decay: float = graph.DECAY
+    """What a hop leaves of the score."""
 
 
 class GraphBrowser:
@@ -50,54 +52,114 @@ class GraphBrowser:
         self._services = services
         self._browser = browser
 
-    def around(self, ref: str, walk: Walk, view: View) -> Json:
-        """The graph around a note or canvas. Raises NotFound, Conflict (``ambiguous``)."""
+    def shown(self, view: View) -> ShownGraph:
+        """The graph for one request."""
+        return ShownGraph(self._services, self._browser.refs, view)
+
+    # ------------------------------------------------------------------------------------------------- around a note
+
+    def neighbours(self, ref: str, walk: Walk, view: View) -> Json:
+        """One hop in the asked direction, heaviest first. Raises NotFound, Conflict (``ambiguous``)."""
         found = self._browser.find(ref, view)
-        graph = _Found({found.id: _start(found)})
-        frontier = [found.id]
-        for _ in range(walk.depth):
-            if not frontier or graph.truncated:
-                break
-            frontier = self._step(frontier, walk, view, graph)
-        return {"nodes": list(graph.nodes.values()), "edges": list(graph.edges.values()), "truncated": graph.truncated}
+        shown = self.shown(view)
+        kept = tuple(relation for relation in walk.relations if relation != BACKLINK)
+        edges = shown.around([found.id], walk.direction, kept) if kept or not walk.relations else []
+        if BACKLINK in walk.relations:
+            edges += shown.backlinks(found.id, walk.direction)
+        ties = {edge.id: tie_of(edge) for edge in edges}
+        order = sorted(
+            ties.values(),
+            key=lambda tie: (-abs(tie.weight), tie.relation, _name(shown, tie.other(found.id)), tie.id),
+        )
+        ball = graph.Ball({found.id: 0}, {}, shown.cut or len(order) > walk.limit)
+        for tie in order[: walk.limit]:
+            ball.ties[tie.id] = tie
+            ball.hops.setdefault(tie.other(found.id), 1)
+        return self._reply(found, ball, shown, walk)
 
-    def _step(self, frontier: Sequence[str], walk: Walk, view: View, graph: _Found) -> list[str]:
-        """Add the edges of the frontier; returns the new nodes to go on from."""
-        stored = read.edges_around(self._services.db, frontier, walk.direction, walk.relations, MOST_EDGES + 1)
-        graph.truncated = len(stored) > MOST_EDGES
-        notes = self._browser.snapshot().notes
-        ends = self._browser.refs.by_id({end for one in stored for end in (one.edge.src_id, one.edge.dst_id)}, notes)
-        canvases = self._canvases(stored)
-        new: list[str] = []
-        for one in stored[:MOST_EDGES]:
-            edge = one.edge
-            if edge.id in graph.edges or not _shown(one, ends, view):
-                continue
-            if len(graph.edges) >= walk.limit:
-                graph.truncated = True
-                break
-            graph.edges[edge.id] = _edge(edge)
-            for node in (_source(edge, ends, canvases), _target(edge, ends)):
-                if node["id"] not in graph.nodes:
-                    graph.nodes[node["id"]] = node
-                    if node["kind"] != "url":  # thousands of notes may cite it and have nothing else in common
-                        new.append(node["id"])
-        return new
+    def around(self, ref: str, walk: Walk, view: View) -> Json:
+        """The graph around a note or canvas: nearest first, then heaviest. Raises NotFound, Conflict (``ambiguous``).
 
-    def _canvases(self, edges: Iterable[StoredEdge]) -> dict[str, StoredCanvas]:
-        if all(one.edge.src_kind == "note" for one in edges):
-            return {}
-        return {canvas.id: canvas for canvas in read.load_canvases(self._services.db)}
+        A URL is no way from one note to another: thousands may cite it and have nothing else in common.
+        """
+        found = self._browser.find(ref, view)
+        shown = self.shown(view)
+        relations = tuple("references" if relation == BACKLINK else relation for relation in walk.relations)
+        ball = graph.collect(
+            found.id,
+            shown.ties(relations),
+            walk.depth,
+            walk.limit,
+            ends=lambda node: shown.nodes[node]["kind"] == "url",
+        )
+        ball.truncated = ball.truncated or shown.cut
+        return self._reply(found, ball, shown, walk)
+
+    def _reply(self, found: NoteMeta | StoredCanvas, ball: graph.Ball, shown: ShownGraph, walk: Walk) -> Json:
+        reached = graph.best_ways(found.id, ball.ties.values(), walk.depth, walk.decay)
+        nodes = []
+        for node, hops in ball.hops.items():
+            reach = reached.get(node)
+            told = _start(found) if node == found.id else shown.nodes[node]
+            score = 1.0 if node == found.id else reach.score if reach else 0.0
+            way = [tie.id for tie in reach.way] if reach else []
+            nodes.append({**told, "hops": hops, "score": round(score, 6), "way": way})
+        edges = [edge_out(shown.edges[tie]) for tie in ball.ties]
+        return {"nodes": nodes, "edges": edges, "truncated": ball.truncated}
+
+    # ------------------------------------------------------------------------------------------------------ two notes
+
+    def path(self, ends: tuple[str, str], relations: Sequence[str], view: View) -> Json:
+        """A shortest way between two notes over notes and canvases, with every edge. Raises NotFound, Conflict."""
+        if not all(ends):
+            raise BadRequest("path: give both `from` and `to`, each an id, path, title or alias")
+        start, goal = (self._browser.find(ref, view) for ref in ends)
+        shown = self.shown(view)
+        way = graph.shortest_way(
+            start.id,
+            goal.id,
+            shown.ties(relations),
+            through=lambda node: shown.nodes[node]["kind"] in ("note", "file"),
+            name=lambda node: _name(shown, node),
+        )
+        nodes, at = [_start(start)], start.id
+        for tie in way.ties or ():
+            at = tie.other(at)
+            nodes.append(shown.nodes[at])
+        return {
+            "found": way.ties is not None,
+            "from": _start(start),
+            "to": _start(goal),
+            "hops": len(way.ties) if way.ties is not None else None,
+            "nodes": nodes if way.ties is not None else [],
+            "edges": [edge_out(shown.edges[tie.id]) for tie in way.ties or ()],
+            "truncated": way.cut or shown.cut,
+        }
+
+    # ------------------------------------------------------------------------------------------------ the whole graph
+
+    def orphans(self, view: View, limit: int, cursor: str | None) -> Json:
+        """``GET /orphans``: shown notes without an edge from or to another shown note, by path."""
+        linked = read_ties.linked_notes(self._services.db, hidden_ids(self._browser.snapshot().notes, view))
+        alone = [meta for meta in self._browser.notes_by_path() if meta.id not in linked and view.shows(meta)]
+        rows = [self._browser.line(meta) for meta in alone]
+        return {**paged("orphans", rows, limit, cursor), "count": len(rows)}
 
     def stats(self, view: View) -> Json:
         """``GET /stats``: counts of what ``view`` shows."""
         services, snapshot = self._services, self._browser.snapshot()
         scope = snapshot.scope(sorted(view.levels), sorted(view.hiding))
-        counts = read.edge_counts(services.db, hidden_ids(snapshot.notes, view))
+        hidden = hidden_ids(snapshot.notes, view)
+        masks = masked_edges(services, snapshot, view)
+        counts = dict(read.edge_counts(services.db, hidden).by_relation)
+        for edge in masks:
+            counts[edge.relation, edge.source] = counts.get((edge.relation, edge.source), 0) + 1
+        missing = {missing_key(name) for name in read_ties.missing_names(services.db, hidden)}
+        missing |= {missing_key(edge.dst_label) for edge in masks}
         stored = read_counts.vectors_stored(services.db, services.fingerprint, services.dim)
         made, reused = read.embeddings_total(services.db)
         edges: dict[str, dict[str, int]] = {}
-        for (relation, source), count in sorted(counts.by_relation.items()):
+        for (relation, source), count in sorted(counts.items()):
             edges.setdefault(relation, {"declared": 0, "rule": 0})[source] = count
         shown_keys = snapshot.doc_key[scope.docs]
         return {
@@ -107,7 +169,7 @@ class GraphBrowser:
             "entities": 0,
             "relationships": 0,
             "communities": 0,
-            "unresolved": counts.unresolved,
+            "unresolved": len(missing),
             "edges": edges,
             "embeddings": {"stored": stored, "made_total": made, "reused_total": reused},
             "database_bytes": services.db.size_bytes(),
@@ -119,54 +181,11 @@ def hidden_ids(notes: Notes, view: View) -> list[str]:
     return [meta.id for meta in notes if meta is not None and not view.shows(meta)]
 
 
-def _shown(one: StoredEdge, ends: dict[str, NoteMeta], view: View) -> bool:
-    if one.edge.src_kind == "file" and not view.canvases:
-        return False
-    metas = (ends.get(one.edge.src_id), ends.get(one.edge.dst_id))
-    # the stored visibility covers an end that the snapshot does not know yet
-    return one.visibility in view.levels and all(meta is None or view.shows(meta) for meta in metas)
-
-
 def _start(found: NoteMeta | StoredCanvas) -> Json:
-    return _note(found) if isinstance(found, NoteMeta) else _file(found.id, found.path)
+    return note_node(found) if isinstance(found, NoteMeta) else file_node(found.id, found.path)
 
 
-def _note(meta: NoteMeta) -> Json:
-    return {"id": meta.id, "kind": "note", "label": meta.title, "path": meta.path}
-
-
-def _file(node_id: str, path: str) -> Json:
-    return {"id": node_id, "kind": "file", "label": path.rpartition("/")[2], "path": path}
-
-
-def _source(edge: Edge, ends: dict[str, NoteMeta], canvases: dict[str, StoredCanvas]) -> Json:
-    meta = ends.get(edge.src_id)
-    if meta is not None:
-        return _note(meta)
-    canvas = canvases.get(edge.src_id)
-    if canvas is not None:
-        return _file(canvas.id, canvas.path)
-    return {"id": edge.src_id, "kind": edge.src_kind, "label": edge.src_id, "path": None}
-
-
-def _target(edge: Edge, ends: dict[str, NoteMeta]) -> Json:
-    meta = ends.get(edge.dst_id)
-    if meta is not None:
-        return _note(meta)
-    if edge.dst_kind in ("note", "file"):  # a note without metadata is one that is excluded from the index: a file
-        return _file(edge.dst_id, edge.dst_label)
-    return {"id": edge.dst_id, "kind": edge.dst_kind, "label": edge.dst_label, "path": None}
-
-
-def _edge(edge: Edge) -> Json:
-    return {
-        "id": edge.id,
-        "src": edge.src_id,
-        "dst": edge.dst_id,
-        "relation": edge.relation,
-        "weight": edge.weight,
-        "source": edge.source,
-        "evidence": edge.evidence,
-        "line": edge.line,
-        "occurrences": edge.occurrences,
-    }
+def _name(shown: ShownGraph, node: str) -> str:
+    """What equal ways and neighbours are ordered by."""
+    told = shown.nodes.get(node)
+    return node if told is None else told["path"] or told["label"]

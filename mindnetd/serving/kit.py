@@ -12,6 +12,9 @@ from fastapi import Depends, Query, Request, Response
 from mindnetd.deadline import Deadline
 from mindnetd.serving.browse import Browser
 from mindnetd.serving.browse_graph import GraphBrowser
+from mindnetd.serving.browse_related import RelatedBrowser
+from mindnetd.serving.redact import Redactor
+from mindnetd.serving.refs import no_note
 from mindnetd.serving.services import Services
 from mindnetd.serving.view import View, view_of
 from mindnetd.serving.wire import ErrorReply, encode
@@ -53,6 +56,7 @@ class Kit:
     services: Services
     browser: Browser
     graph: GraphBrowser
+    related: RelatedBrowser
     workers: Workers
     quick: Workers
     """For calls that must answer while everything else waits: status, metrics, jobs."""
@@ -72,6 +76,10 @@ class Kit:
         seconds = self.services.settings.query_deadline_s
         body = await self.quick.run(request, lambda _: encode(work()), seconds)
         return Response(body, status, None, JSON)
+
+    def redactor(self, view: View) -> Redactor:
+        """What logs may tell ``view``; ask after the log was read, so that what has just been hidden is not told."""
+        return Redactor(self.browser.snapshot().notes, view)
 
     def view(self, visibility: list[str], include_flags: list[str]) -> View:
         """The view that was asked for. Raises BadRequest, Denied."""
@@ -102,11 +110,13 @@ Paged = Annotated[Page, Depends(page)]
 def make_kit(services: Services) -> Kit:
     """The kit of one server."""
     browser = Browser(services)
+    graph = GraphBrowser(services, browser)
     settings = services.settings
     return Kit(
         services=services,
         browser=browser,
-        graph=GraphBrowser(services, browser),
+        graph=graph,
+        related=RelatedBrowser(services, browser, graph),
         workers=Workers(settings.running + settings.waiting),
         quick=Workers(QUICK_LIMIT, QUICK_THREADS),
     )
@@ -123,6 +133,14 @@ def raw_tail(request: Request, prefix: str) -> str:
     return raw.decode("ascii", "replace").partition("?")[0].removeprefix(prefix)
 
 
-def ref_of(request: Request, prefix: str) -> str:
-    """The decoded reference at the end of the path."""
-    return unquote(raw_tail(request, prefix))
+def ref_of(request: Request, prefix: str, suffix: str = "") -> str:
+    """The decoded reference in the path, between ``prefix`` and ``suffix``."""
+    return unquote(raw_tail(request, prefix).removesuffix(suffix))
+
+
+def wanted_ref(request: Request, prefix: str, suffix: str = "") -> str:
+    """The reference in the path. Raises NotFound for an empty one."""
+    ref = ref_of(request, prefix, suffix)
+    if not ref:
+        raise no_note(ref)
+    return ref

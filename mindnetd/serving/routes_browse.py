@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query, Request, Response
 
 from mindnetd.errors import NotFound
-from mindnetd.serving import wire_replies
+from mindnetd.serving import wire_graph, wire_replies
 from mindnetd.serving.browse import NoteQuery
-from mindnetd.serving.browse_graph import Walk
-from mindnetd.serving.kit import ERRORS, Kit, Paged, Seen, listed, raw_tail, ref_of
-from mindnetd.serving.refs import no_note
+from mindnetd.serving.kit import ERRORS, Kit, Paged, Seen, raw_tail, wanted_ref
 
-EDGE_LIMIT = 500
 LATER = (
     "/entities",
     "/entities/{id:path}",
@@ -21,15 +18,9 @@ LATER = (
     "/communities/{id:path}",
     "/context",
     "/explain",
-    "/path",
-    "/orphans",
     "/admin/communities",
 )
 """Calls of the contract whose feature this version does not have."""
-
-
-Relations = Annotated[list[str], Query(default_factory=list, description="relations; all if none is given")]
-Edges = Annotated[int, Query(ge=1, le=5000, description="edges at most")]
 
 
 async def narrowing(
@@ -39,21 +30,8 @@ async def narrowing(
     return prefix, type, tag
 
 
-async def neighbours(
-    kind: Relations, direction: Literal["in", "out", "both"] = "both", limit: Edges = EDGE_LIMIT
-) -> Walk:
-    """One step."""
-    return Walk(1, direction, tuple(listed(kind)), limit)
-
-
-async def around(relation: Relations, depth: Annotated[int, Query(ge=1, le=4)] = 2, limit: Edges = EDGE_LIMIT) -> Walk:
-    """Several steps in both directions."""
-    return Walk(depth, "both", tuple(listed(relation)), limit)
-
-
+Related = Annotated[int, Query(ge=1, le=100, description="notes at most")]
 Narrowed = Annotated[tuple[str | None, str | None, str | None], Depends(narrowing)]
-Neighbours = Annotated[Walk, Depends(neighbours)]
-Around = Annotated[Walk, Depends(around)]
 
 
 def add_browse_routes(app: FastAPI, kit: Kit) -> None:
@@ -65,13 +43,19 @@ def add_browse_routes(app: FastAPI, kit: Kit) -> None:
         query = NoteQuery(*narrowing, paged.limit, paged.cursor)
         return await kit.reply(request, lambda: kit.browser.notes(query, view))
 
+    @app.get("/notes/{ref:path}/related", response_model=wire_graph.RelatedReply, responses=ERRORS)
+    async def related(request: Request, ref: str, view: Seen, limit: Related = 10) -> Response:
+        """Notes near in meaning and in the graph, best first, each with the reasons."""
+        if not raw_tail(request, "/notes/").endswith("/related"):  # an encoded slash: `a%2Frelated` is a note
+            return await note(request, ref, view)
+        wanted = wanted_ref(request, "/notes/", "/related")
+        return await kit.reply(request, lambda: kit.related.related(wanted, view, limit))
+
     @app.get("/notes/{ref:path}", response_model=wire_replies.NoteReply, responses=ERRORS)
     async def note(request: Request, ref: str, view: Seen) -> Response:
         """One note: metadata, links, backlinks, chunks, problems."""
-        tail = raw_tail(request, "/notes/")
-        for later in ("/related", "/suggestions"):
-            if tail.endswith(later):  # an encoded slash would be %2F: `a%2Frelated` is a note
-                raise not_here(f"GET /notes/{{ref}}{later}")
+        if raw_tail(request, "/notes/").endswith("/suggestions"):  # `a%2Fsuggestions` is a note
+            raise not_here("GET /notes/{ref}/suggestions")
         wanted = wanted_ref(request, "/notes/")
         return await kit.reply(request, lambda: kit.browser.note(wanted, view))
 
@@ -84,27 +68,6 @@ def add_browse_routes(app: FastAPI, kit: Kit) -> None:
     async def diagnostics(request: Request, view: Seen, paged: Paged, note: str | None = None) -> Response:
         """What is wrong in the notes, worst first; ``note`` (a reference) asks about one."""
         return await kit.reply(request, lambda: kit.browser.diagnostics(view, note, paged.limit, paged.cursor))
-
-
-def add_graph_routes(app: FastAPI, kit: Kit) -> None:
-    """Add the routes of the graph and its counts."""
-
-    @app.get("/neighbors/{ref:path}", response_model=wire_replies.GraphReply, responses=ERRORS)
-    async def neighbors(request: Request, ref: str, view: Seen, walk: Neighbours) -> Response:
-        """The edges of a note."""
-        wanted = wanted_ref(request, "/neighbors/")
-        return await kit.reply(request, lambda: kit.graph.around(wanted, walk, view))
-
-    @app.get("/subgraph/{ref:path}", response_model=wire_replies.GraphReply, responses=ERRORS)
-    async def subgraph(request: Request, ref: str, view: Seen, walk: Around) -> Response:
-        """The graph around a note, walked in both directions."""
-        wanted = wanted_ref(request, "/subgraph/")
-        return await kit.reply(request, lambda: kit.graph.around(wanted, walk, view))
-
-    @app.get("/stats", response_model=wire_replies.StatsReply, responses=ERRORS)
-    async def stats(request: Request, view: Seen) -> Response:
-        """Counts of what the request may see."""
-        return await kit.reply(request, lambda: kit.graph.stats(view))
 
 
 def add_later_routes(app: FastAPI) -> None:
@@ -120,11 +83,3 @@ def add_later_routes(app: FastAPI) -> None:
 def not_here(what: str) -> NotFound:
     """The error of a call that this version does not have."""
     return NotFound(f"{what} comes with a later version of mindnetd", code="not_available")
-
-
-def wanted_ref(request: Request, prefix: str) -> str:
-    """The reference in the path. Raises NotFound for an empty one."""
-    ref = ref_of(request, prefix)
-    if not ref:
-        raise no_note(ref)
-    return ref

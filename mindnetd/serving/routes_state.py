@@ -16,7 +16,9 @@ from mindnetd.jobs import Job
 from mindnetd.serving import wire, wire_replies
 from mindnetd.serving.browse import offset_of
 from mindnetd.serving.kit import ERRORS, Kit, Page, Paged, Seen
+from mindnetd.serving.redact import Redactor
 from mindnetd.serving.streams import NDJSON, Pieces, event_lines, file_pieces, open_unlinked
+from mindnetd.serving.view import View
 from mindnetd.store import read
 from mindnetd.store.records import RunRow
 
@@ -39,19 +41,24 @@ def add_state_routes(app: FastAPI, kit: Kit) -> None:
         return await kit.quickly(request, services.status)
 
     @app.get("/runs", response_model=wire_replies.RunsReply, responses=ERRORS)
-    async def runs(request: Request, paged: Paged) -> Response:
-        """Import runs, newest first."""
-        return await kit.reply(request, lambda: _page("runs", paged, lambda n, at: _runs(kit, n, at)))
+    async def runs(request: Request, view: Seen, paged: Paged) -> Response:
+        """Import runs, newest first; errors about notes that are not shown are left out."""
+        return await kit.reply(request, lambda: _page("runs", paged, lambda n, at: _runs(kit, view, n, at)))
 
     @app.get("/runs/{run_id}", response_model=wire_replies.RunReply, responses=ERRORS)
-    async def run(request: Request, run_id: str) -> Response:
+    async def run(request: Request, view: Seen, run_id: str) -> Response:
         """One import run."""
-        return await kit.reply(request, lambda: {"run": run_out(_found(read.run(services.db, run_id), run_id))})
+
+        def one() -> dict[str, Any]:
+            row = _found(read.run(services.db, run_id), run_id)
+            return {"run": run_out(row, kit.redactor(view))}
+
+        return await kit.reply(request, one)
 
     @app.get("/query-log", response_model=wire_replies.QueryLogReply, responses=ERRORS)
-    async def query_log(request: Request, paged: Paged) -> Response:
-        """Logged questions, newest first; empty unless ``privacy.query_log`` is on."""
-        return await kit.reply(request, lambda: _page("query_log", paged, lambda n, at: _log(kit, n, at)))
+    async def query_log(request: Request, view: Seen, paged: Paged) -> Response:
+        """Logged questions, newest first, their traces without hidden notes; empty unless ``privacy.query_log``."""
+        return await kit.reply(request, lambda: _page("query_log", paged, lambda n, at: _log(kit, view, n, at)))
 
     @app.get("/jobs/{job_id}", response_model=wire_replies.JobReply, responses=ERRORS)
     async def job(request: Request, job_id: str) -> Response:
@@ -125,12 +132,16 @@ def _page(name: str, paged: Page, rows: Callable[[int, int], list[Any]]) -> dict
     return {name: found[: paged.limit], "next": str(end) if len(found) > paged.limit else None}
 
 
-def _runs(kit: Kit, limit: int, offset: int) -> list[dict[str, Any]]:
-    return [run_out(row) for row in read.runs(kit.services.db, limit, offset)]
+def _runs(kit: Kit, view: View, limit: int, offset: int) -> list[dict[str, Any]]:
+    rows = read.runs(kit.services.db, limit, offset)
+    redactor = kit.redactor(view)
+    return [run_out(row, redactor) for row in rows]
 
 
-def _log(kit: Kit, limit: int, offset: int) -> list[dict[str, Any]]:
-    return [timed(asdict(row)) for row in read.query_log(kit.services.db, limit, offset)]
+def _log(kit: Kit, view: View, limit: int, offset: int) -> list[dict[str, Any]]:
+    rows = read.query_log(kit.services.db, limit, offset)
+    redactor = kit.redactor(view)
+    return [timed({**asdict(row), "decision_trace_json": redactor.trace(row.decision_trace_json)}) for row in rows]
 
 
 def _found(row: RunRow | None, run_id: str) -> RunRow:
@@ -139,9 +150,9 @@ def _found(row: RunRow | None, run_id: str) -> RunRow:
     return row
 
 
-def run_out(row: RunRow) -> dict[str, Any]:
+def run_out(row: RunRow, redactor: Redactor) -> dict[str, Any]:
     """A run as the API shows it."""
-    return timed(asdict(row))
+    return timed({**asdict(row), "errors": redactor.errors(row.errors)})
 
 
 def timed(row: dict[str, Any]) -> dict[str, Any]:

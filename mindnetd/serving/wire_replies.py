@@ -115,40 +115,12 @@ class NoteReply(Reply):
     diagnostics: list[DiagnosticOut]
 
 
-class Node(Reply):
-    """An end of an edge."""
-
-    id: str
-    kind: Literal["note", "chunk", "entity", "file", "url", "unresolved"]
-    label: str
-    path: str | None
-
-
-class EdgeOut(Reply):
-    """A directed edge."""
-
-    id: str
-    src: str
-    dst: str
-    relation: str
-    weight: float
-    source: str
-    evidence: str
-
-
-class GraphReply(Reply):
-    """``GET /neighbors/{ref}`` and ``GET /subgraph/{ref}``; ``truncated`` when the limit cut something off."""
-
-    nodes: list[Node]
-    edges: list[EdgeOut]
-    truncated: bool
-
-
 class UnresolvedItem(Reply):
-    """A link target that no file answers to, and the notes that wait for it."""
+    """A link target that no file answers to, and the notes that wait for it; ``spellings`` are all its names."""
 
     id: str
     target: str
+    spellings: list[str]
     count: int
     sources: list[Backlink]
 

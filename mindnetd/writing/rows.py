@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 
 from mindnetd.core.canvas import read_canvas
 from mindnetd.core.derive import DeriveOptions, Draft, meta_of
 from mindnetd.core.edges import edges_of, edges_of_links
+from mindnetd.core.graph_masks import link_diagnostics
 from mindnetd.core.identity import chunk_uuid, file_uuid
 from mindnetd.core.note import read_note
-from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink
+from mindnetd.core.records import NoteMeta, ResolvedLink
 from mindnetd.lanes.hot import HotDoc
 from mindnetd.store import read
 from mindnetd.store.db import Database
@@ -131,22 +131,6 @@ def hot_docs(rows: NoteRows) -> list[HotDoc]:
     if rows.docs and rows.title_passage is not None:
         passages[rows.docs[0].key].insert(0, bytes.fromhex(rows.title_passage.text_hash))
     return [HotDoc(row.key, rows.meta.key, row.terms, tuple(passages[row.key])) for row in rows.docs]
-
-
-def link_diagnostics(links: Iterable[ResolvedLink]) -> tuple[Diagnostic, ...]:
-    """``link_unresolved`` and ``link_ambiguous``, one a link."""
-    out = []
-    for answer in links:
-        link = answer.link
-        if link.kind == "url":
-            continue
-        if answer.resolved is None:
-            out.append(Diagnostic("link_unresolved", f"no file is called {link.target!r}", link.line))
-        elif answer.ambiguous:
-            # which one was taken stands in `links`, where a hidden note's path is left out
-            message = f"several files are called {link.target!r}; a path in the link would say which is meant"
-            out.append(Diagnostic("link_ambiguous", message, link.line))
-    return tuple(out)
 
 
 def _differs(known: NoteMeta, meta: NoteMeta) -> bool:

@@ -1,0 +1,196 @@
+"""The graph as one request may see it: the only place where the serving side reads edges.
+
+A hidden note is in no node, edge, label or count, and no way leads through it. A link to one is shown as a link to a
+name that no note has, so that the reply is that of an index without the note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from mindnetd.core.graph import Around, Tie, weight_of
+from mindnetd.core.graph_masks import as_missing
+from mindnetd.core.identity import edge_uuid
+from mindnetd.core.records import Edge, NoteMeta
+from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.serving.refs import Notes, RefIndex
+from mindnetd.serving.services import Services
+from mindnetd.serving.view import View
+from mindnetd.store import read
+from mindnetd.store.records import StoredCanvas, StoredEdge
+
+Direction = Literal["in", "out", "both"]
+Json = dict[str, Any]
+MOST_EDGES = 50_000
+"""Edges read for one step of a walk."""
+BACKLINK = "backlink"
+
+
+class ShownGraph:
+    """Edges and nodes as ``view`` shows them; one object a request, any thread.
+
+    What was read stays: ``edges`` and ``nodes`` by id. ``cut`` is set when a step had more edges than are read.
+    """
+
+    def __init__(self, services: Services, refs: RefIndex, view: View) -> None:
+        self._services, self._refs, self._view = services, refs, view
+        self._canvases: dict[str, StoredCanvas] | None = None
+        self._masks: tuple[Edge, ...] | None = None
+        self.edges: dict[str, Edge] = {}
+        self.nodes: dict[str, Json] = {}
+        self.cut = False
+
+    def around(self, ids: Sequence[str], direction: Direction = "both", relations: Sequence[str] = ()) -> list[Edge]:
+        """The edges that leave or reach these nodes. Raises StoreError."""
+        stored = read.edges_around(self._services.db, ids, direction, relations, MOST_EDGES + 1)
+        self.cut = self.cut or len(stored) > MOST_EDGES
+        notes = self._services.hot.snapshot().notes  # after the read: what has just been hidden is not shown
+        ends = self._refs.by_id({end for one in stored for end in (one.edge.src_id, one.edge.dst_id)}, notes)
+        found = {one.edge.id: one.edge for one in stored[:MOST_EDGES] if shown_edge(one, ends, self._view)}
+        wanted = set(ids)
+        for edge in self._masked():
+            sides = {"out": (edge.src_id,), "in": (edge.dst_id,)}.get(direction, (edge.src_id, edge.dst_id))
+            if wanted.intersection(sides) and (not relations or edge.relation in relations):
+                found[edge.id] = edge
+        self._keep(found.values(), ends, notes)
+        return list(found.values())
+
+    def backlinks(self, node: str, direction: Direction) -> list[Edge]:
+        """References of and to a node, reversed."""
+        flipped: Direction = {"in": "out", "out": "in"}.get(direction, "both")  # type: ignore[assignment]
+        found = [reversed_edge(edge) for edge in self.around([node], flipped, ("references",))]
+        for edge in found:
+            self.edges[edge.id] = edge
+        return found
+
+    def ties(self, relations: Sequence[str] = ()) -> Around:
+        """The same for the walks of `core.graph`, in both directions."""
+
+        def around(ids: Sequence[str]) -> Iterable[Tie]:
+            return [tie_of(edge) for edge in self.around(ids, "both", relations)]
+
+        return around
+
+    def _masked(self) -> tuple[Edge, ...]:
+        """Every edge from a shown note or canvas to a hidden note, as an edge to a name that nobody has."""
+        if self._masks is None:
+            self._masks = masked_edges(self._services, self._services.hot.snapshot(), self._view)
+        return self._masks
+
+    # ------------------------------------------------------------------------------------------------------- nodes
+
+    def _keep(self, edges: Iterable[Edge], ends: dict[str, NoteMeta], notes: Notes) -> None:
+        edges = list(edges)
+        new = {edge.src_id for edge in edges} - ends.keys()
+        known = {**ends, **self._refs.by_id(new, notes)} if new else ends
+        for edge in edges:
+            self.edges[edge.id] = edge
+            if edge.src_id not in self.nodes:
+                self.nodes[edge.src_id] = self._source(edge, known)
+            if edge.dst_id not in self.nodes:
+                self.nodes[edge.dst_id] = _target(edge, known)
+
+    def _source(self, edge: Edge, ends: dict[str, NoteMeta]) -> Json:
+        meta = ends.get(edge.src_id)
+        if meta is not None:
+            return note_node(meta)
+        canvas = self._all_canvases().get(edge.src_id) if edge.src_kind == "file" else None
+        if canvas is not None:
+            return file_node(canvas.id, canvas.path)
+        return {"id": edge.src_id, "kind": edge.src_kind, "label": edge.src_id, "path": None, "type": None}
+
+    def _all_canvases(self) -> dict[str, StoredCanvas]:
+        if self._canvases is None:
+            self._canvases = {canvas.id: canvas for canvas in read.load_canvases(self._services.db)}
+        return self._canvases
+
+
+def masked_edges(services: Services, snapshot: HotSnapshot, view: View) -> tuple[Edge, ...]:
+    """See `ShownGraph`; empty where nothing is hidden. Raises StoreError."""
+    hidden = {meta.id: meta for meta in snapshot.notes if meta is not None and not view.shows(meta)}
+    if not hidden:
+        return ()
+    stored = read.edges_around(services.db, list(hidden), "in", (), MOST_EDGES)
+    told = [one for one in stored if one.edge.dst_id in hidden and source_shown(one, snapshot, view)]
+    links = read.load_links(services.db, sorted({one.owner for one in told}))
+    return tuple(
+        edge
+        for one in told
+        for edge in as_missing(services.id_prefix, one.edge, links.get(one.owner, ()), hidden[one.edge.dst_id].path)
+    )
+
+
+def source_shown(one: StoredEdge, snapshot: HotSnapshot, view: View) -> bool:
+    """May the near end of an edge be named? A note that the snapshot does not know yet may not."""
+    if one.edge.src_kind == "file":
+        return view.canvases
+    meta = snapshot.note(one.owner)
+    return meta is not None and view.shows(meta)
+
+
+def shown_edge(one: StoredEdge, ends: dict[str, NoteMeta], view: View) -> bool:
+    """Are both ends of an edge shown?"""
+    if one.edge.src_kind == "file" and not view.canvases:
+        return False
+    metas = (ends.get(one.edge.src_id), ends.get(one.edge.dst_id))
+    # the stored visibility covers an end that the snapshot does not know yet
+    return one.visibility in view.levels and all(meta is None or view.shows(meta) for meta in metas)
+
+
+def tie_of(edge: Edge) -> Tie:
+    """The edge for a walk: what its relation is worth, times its own weight."""
+    return Tie(edge.id, edge.src_id, edge.dst_id, edge.relation, weight_of(edge.relation) * edge.weight)
+
+
+def reversed_edge(edge: Edge) -> Edge:
+    """A reference seen from its target."""
+    return Edge(
+        id=edge_uuid(BACKLINK, "structural", edge.dst_id, edge.src_id, edge.scope),
+        src_id=edge.dst_id,
+        dst_id=edge.src_id,
+        src_kind=edge.dst_kind,
+        dst_kind=edge.src_kind,
+        dst_label=edge.src_id,
+        relation=BACKLINK,
+        scope=edge.scope,
+        source="structural",
+        weight=edge.weight,
+        occurrences=edge.occurrences,
+        evidence=edge.evidence,
+        line=edge.line,
+    )
+
+
+def note_node(meta: NoteMeta) -> Json:
+    """A note as a node."""
+    return {"id": meta.id, "kind": "note", "label": meta.title, "path": meta.path, "type": meta.type}
+
+
+def file_node(node_id: str, path: str) -> Json:
+    """An attachment, a canvas or an excluded note as a node."""
+    return {"id": node_id, "kind": "file", "label": path.rpartition("/")[2], "path": path, "type": None}
+
+
+def edge_out(edge: Edge) -> Json:
+    """An edge as the API shows it."""
+    return {
+        "id": edge.id,
+        "src": edge.src_id,
+        "dst": edge.dst_id,
+        "relation": edge.relation,
+        "weight": edge.weight,
+        "source": edge.source,
+        "evidence": edge.evidence,
+        "line": edge.line,
+        "occurrences": edge.occurrences,
+    }
+
+
+def _target(edge: Edge, ends: dict[str, NoteMeta]) -> Json:
+    meta = ends.get(edge.dst_id)
+    if meta is not None:
+        return note_node(meta)
+    if edge.dst_kind in ("note", "file"):  # a note without metadata is one that is excluded from the index: a file
+        return file_node(edge.dst_id, edge.dst_label)
+    return {"id": edge.dst_id, "kind": edge.dst_kind, "label": edge.dst_label, "path": None, "type": None}
