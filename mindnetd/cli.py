@@ -216,6 +216,8 @@ def _init(args: argparse.Namespace, env: Mapping[str, str]) -> int:
 
     written = write_config(Path(args.vault), env, args.name)
     _say(f"wrote {written.file}")
+    if written.types is not None:
+        _say(f"wrote {written.types}: note types and what they mean")
     if written.excluded:
         _say(f"Obsidian's excluded files are honoured: {', '.join(written.excluded)}")
     _say(f"next: mindnetd run --name {written.name}, or mindnetd service install --name {written.name}")
@@ -244,10 +246,15 @@ def _model(args: argparse.Namespace, env: Mapping[str, str]) -> int:
 
 
 def _config(args: argparse.Namespace, env: Mapping[str, str]) -> int:
+    from mindnetd.settings.retrieval import retrieval_of
     from mindnetd.settings.show import show
+    from mindnetd.settings.types import types_of
 
     try:
         config = read_config(args, env)
+        if args.action == "check":
+            retrieval_of(config)
+            types_of(config)
     except ConfigError as error:
         if args.action == "check" and error.detail.get("problems"):
             sys.stderr.write("".join(f"{line}\n" for line in error.detail["problems"]))

@@ -46,8 +46,9 @@ def run_status(call: Call) -> int:
 def show_status(status: Mapping[str, Any], paint: Paint) -> Iterable[str]:
     """The state for a person."""
     state, vault, vectors = status["state"], status["vault"], status["vectors"]
-    told_below = (status["model"] or {}).get("error")
-    reason = f": {clean(status['reason'])}" if status["reason"] not in (None, "", told_below) else ""
+    types_error = (status.get("types") or {}).get("error")  # no such field from an older daemon that still runs
+    told_below = (None, "", (status["model"] or {}).get("error"), types_error)
+    reason = f": {clean(status['reason'])}" if status["reason"] not in told_below else ""
     yield f"{paint(state, STATE_STYLES.get(state, 'bold'))}{reason}  {paint(vault['path'], 'cyan')}"
     yield f"  index     {status['notes']} notes, {status['chunks']} chunks, revision {status['revision']}"
     total = vectors["ready"] + vectors["pending"]
@@ -62,6 +63,8 @@ def show_status(status: Mapping[str, Any], paint: Paint) -> Iterable[str]:
     watcher = status["watcher"]
     yield f"  watcher   {watcher['kind']}, {watcher['watches']} folders, {watcher['overflows']} overflows"
     yield f"  model     {_model(status['model'])}"
+    if types_error:
+        yield f"  types     {clean(types_error)}; the types as they were are in force"
     yield f"  daemon    {status['version']}, up {_span(status['uptime_s'])}, {status['rss_bytes'] / 1e6:.0f} MB"
     now = datetime.now(UTC)
     jobs = [

@@ -135,7 +135,7 @@ class Desk:
             return "starting" if not self._writer.bulk_progress()[1] else "indexing", "first comparison with the vault"
         if not self._writer.settled:
             return "indexing", None
-        return "ready", self._engine.model.error
+        return "ready", self._engine.model.error or self._engine.types_trouble
 
     def tell_state(self) -> None:
         """Publish the state where it differs from the one told last."""
@@ -173,6 +173,7 @@ class Desk:
             "last_run": run.summary() if run else None,
             "jobs": self._schedule(),
             "model": engine.model.describe(),
+            "types": {"file": str(engine.config.types_file), "error": engine.types_trouble},
             "llm": None,
             "rss_bytes": rss_bytes(),
             "uptime_s": round(time.monotonic() - self._started, 3),

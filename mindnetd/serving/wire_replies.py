@@ -197,6 +197,7 @@ class StatusReply(Reply):
     last_run: dict[str, Any] | None
     jobs: list[dict[str, Any]]
     model: Any
+    types: dict[str, Any]
     llm: Any
     rss_bytes: int
     uptime_s: float

@@ -15,15 +15,19 @@ from mindnetd.settings.share import shared_file
 
 @dataclass(frozen=True)
 class Written:
-    """What `write_config` did: the file, the name of the instance, and Obsidian's exclusions that will be honoured."""
+    """What `write_config` did: the file, the name of the instance, and Obsidian's exclusions that will be honoured.
+
+    ``types`` is the file with the note types, None where it was there before.
+    """
 
     file: Path
     name: str
     excluded: tuple[str, ...]
+    types: Path | None = None
 
 
 def write_config(vault: Path, env: Mapping[str, str], name: str | None = None) -> Written:
-    """Write ``NAME.yaml`` for ``vault`` from the template, with vault and database spelled out.
+    """Write ``NAME.yaml`` for ``vault`` from the template, with vault and database spelled out, and ``types.yaml``.
 
     Raises VaultError where the folder is missing, ConfigError where the name is taken.
     """
@@ -51,7 +55,19 @@ def write_config(vault: Path, env: Mapping[str, str], name: str | None = None) -
             out.write(fill_template(vault, db, excluded))
     except FileExistsError as error:
         raise ConfigError(f"{file} exists and is left as it is; edit it, or give another --name") from error
-    return Written(file, name, excluded)
+    return Written(file, name, excluded, _write_types(where.config))
+
+
+def _write_types(folder: Path) -> Path | None:
+    """Put the shipped ``types.yaml`` beside the configuration; None where one is there already, of whatever vault."""
+    file = folder / "types.yaml"
+    text = shared_file("config", "types.yaml").read_text("utf-8")
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(text)
+    except FileExistsError:
+        return None
+    return file
 
 
 def fill_template(vault: Path, db: Path, excluded: tuple[str, ...]) -> str:
