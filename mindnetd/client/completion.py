@@ -33,10 +33,13 @@ def _all_options() -> Iterator[Opt]:
 def bash() -> str:
     """For ``source <(mindnet completion bash)``."""
     names = " ".join(command.name for command in COMMANDS)
-    values = [f'    *:{"|*:".join(o.flags)}) words="{" ".join(o.choices)}" ;;' for o in _all_options() if o.choices]
+    # a value of an option is never a file that the command takes, hence command=""
+    values = [
+        f'    *:{"|*:".join(o.flags)}) words="{" ".join(o.choices)}" command="" ;;' for o in _all_options() if o.choices
+    ]
     shown = {o.flags: o.choices for o in _all_options()}
     own = [  # the same option means something else here: it must be looked at first
-        f'    {"|".join(f"{c.name}:{flag}" for flag in o.flags)}) words="{" ".join(o.choices)}" ;;'
+        f'    {"|".join(f"{c.name}:{flag}" for flag in o.flags)}) words="{" ".join(o.choices)}" command="" ;;'
         for c in COMMANDS
         for o in c.opts
         if o.choices and o.choices != shown[o.flags]

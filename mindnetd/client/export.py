@@ -164,7 +164,7 @@ def _receive(pieces: Iterator[bytes], folder: str) -> tuple[dict[str, Any], int]
                 written[_spelled(_safe(info))] = _write(tar.extractfile(info), folder, info)
         while pipe.read(PIECE):  # to the end: a reply that breaks off is told
             pass
-    except (tarfile.TarError, ValueError) as error:
+    except (tarfile.TarError, ValueError, FileExistsError, NotADirectoryError) as error:
         raise DamagedError(f"the export came damaged: {error}; nothing was written") from error
     return _checked(written, folder)
 
