@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,10 +22,11 @@ SLICE_NOTES = 4096
 ROW_GROUP = 4096
 """Rows that a Parquet file buffers: 4,096 vectors are 6 MB, DuckDB's default of 122,880 exceeds its memory limit."""
 PARQUET = ("notes", "chunks", "edges", "embeddings")
-EDGE_COLUMNS = (
-    "e.id::VARCHAR, e.src_id::VARCHAR, e.dst_id::VARCHAR, e.src_kind, e.dst_kind, e.dst_label, e.relation, e.scope, "
-    "e.source, e.weight, e.occurrences, e.evidence, e.line"
+_IDS = {"id": "id", "src_id": "src", "dst_id": "dst"}
+EDGE_COLUMNS = ", ".join(
+    f"e.{name}::VARCHAR AS {_IDS[name]}" if name in _IDS else f"e.{name}" for name in (f.name for f in fields(Edge))
 )
+"""The columns of an `Edge`, in its order; ids are shown as the API calls them."""
 
 
 class Slice(NamedTuple):
@@ -129,7 +130,7 @@ class ExportView:
         """Write one of ``PARQUET`` to a new file inside the allowed folder; False where there is no such data."""
         which = "key IS NOT NULL" if self._key is None else f"key = {int(self._key)}"
         owner = "owner IS NOT NULL" if self._key is None else f"owner = {int(self._key)}"
-        names = {"which": which, "owner": owner}
+        names = {"which": which, "owner": owner, "columns": EDGE_COLUMNS}
         if table == "embeddings":
             vectors = existing_table(self._reader, dim) if fingerprint else None
             if vectors is None:

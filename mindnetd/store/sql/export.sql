@@ -56,9 +56,7 @@ FROM chunks c JOIN notes n ON n.key = c.note_key
 WHERE n.{which} ORDER BY n.path, c.chunk_idx
 
 -- name: parquet_edges
-SELECT e.id::VARCHAR AS id, e.src_id::VARCHAR AS src, e.dst_id::VARCHAR AS dst, e.src_kind, e.dst_kind,
-       coalesce(n.path, c.path) AS path, e.dst_label, e.relation, e.scope, e.source, e.weight, e.occurrences,
-       e.evidence, e.line
+SELECT coalesce(n.path, c.path) AS path, {columns}
 FROM edges e LEFT JOIN notes n ON n.key = e.owner LEFT JOIN canvases c ON c.key = e.owner
 WHERE e.{owner} ORDER BY coalesce(n.path, c.path), e.id
 
