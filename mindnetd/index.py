@@ -257,7 +257,10 @@ class Indexer:
         seen = (*(file for _, file in plan.drafts), *(file for _, _, file in plan.canvases), *plan.files)
         for file in seen:
             plan.touched |= book.add_file(file.path)
+        for draft, _ in plan.drafts:
+            plan.touched |= book.set_id(draft.path, draft.note.note_id)
         for key in plan.removed:
+            plan.touched |= book.set_id(self.known.path(key), None)
             book.forget(key)
 
     # ----------------------------------------------------------------------------------------------- 4: links and rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,20 +137,39 @@ def test_only_shared_keys_change_an_answer(
         assert before == after
 
 
-@given(STEPS, st.lists(st.tuples(FILE, st.lists(TARGET, max_size=3)), max_size=4))
+ID = st.sampled_from(["A", "b-1", "B-1", "x/B", "ß", "a b"])
+WANTED = st.one_of(
+    st.builds(lambda target: Link("markdown", target, target), TARGET),
+    st.builds(lambda target: Link("wikilink", f"[[{target}]]", target), st.one_of(TARGET, ID)),
+    st.builds(lambda target, shown: Link("wikilink", f"[[{target}|{shown}]]", target, display=shown), TARGET, ID),
+    st.builds(lambda target: Link("plain", target, target), st.one_of(TARGET, ID)),
+)
+ID_STEPS = st.lists(st.one_of(st.tuples(st.booleans(), FILE), st.tuples(st.one_of(st.none(), ID), FILE)), max_size=20)
+
+
+@given(ID_STEPS, st.lists(st.tuples(FILE, st.lists(WANTED, max_size=3)), max_size=4))
 def test_waiting_links_are_all_that_must_be_asked_again(
-    steps: list[tuple[bool, str]], sources: list[tuple[str, list[str]]]
+    steps: list[tuple[bool | str | None, str]], sources: list[tuple[str, list[Link]]]
 ) -> None:
     """Asking again only the sources that a change touches leaves every answer as a full recompute gives it."""
-    book = LinkBook()
-    links = [(path, [Link("wikilink", target, target) for target in wanted]) for path, wanted in sources]
-    for key, (_, wanted) in enumerate(links):
-        book.set_links(key, waiting_keys(wanted))
-    answers = {key: book.resolve(wanted, path) for key, (path, wanted) in enumerate(links)}
-    for add, changed in steps:
-        touched = book.add_file(changed) if add else book.remove_file(changed)
-        answers |= {key: book.resolve(links[key][1], links[key][0]) for key in touched}
+    book, ids = LinkBook(), {}
+    answers = {}
+
+    def ask(keys: Iterable[int]) -> None:
+        for key in keys:
+            answers[key] = book.resolve(sources[key][1], sources[key][0])
+            book.set_links(key, waiting_keys(answers[key]))
+
+    ask(range(len(sources)))
+    for change, path in steps:
+        if isinstance(change, bool):
+            ask(book.add_file(path) if change else book.remove_file(path))
+        else:
+            ids[path] = change
+            ask(book.set_id(path, change))
     anew = LinkBook()
+    for path, note_id in reversed(ids.items()):
+        anew.set_id(path, note_id)
     for path in book.names.paths():
         anew.add_file(path)
-    assert answers == {key: anew.resolve(wanted, path) for key, (path, wanted) in enumerate(links)}
+    assert answers == {key: anew.resolve(wanted, path) for key, (path, wanted) in enumerate(sources)}

@@ -178,7 +178,10 @@ def test_one_edge_for_each_target_and_relation() -> None:
     assert found[0].dst_id == found[1].dst_id == identity.note_uuid("p", "A.md")
     assert len({edge.id for edge in found}) == 5
     assert (found[0].evidence, found[0].line) == ("up: [[A]]", 2)
-    assert (found[1].evidence, found[1].line) == ("see [[A]], [[A|again]]", 4)
+    assert (found[1].evidence, found[1].line) == (
+        "see [[A]], [[A|again]] [x](https://e.org) ![[i.png]] [[Gone]]",
+        4,
+    )
 
 
 def test_comments_make_edges_only_when_asked() -> None:

@@ -329,14 +329,14 @@ def edges(reply: dict) -> set[tuple[str, str, str]]:
 
 def test_neighbors_go_in_the_asked_direction(served: Served) -> None:
     """In, out and both; the asked note is the first node."""
-    out = served.get("/neighbors/valve-timing?direction=out")
+    out = served.get("/neighbors/valve-timing?direction=out&kind=references")
     assert edges(out) == {("Valve timing", "references", other) for other in ("pump", "Nowhere", "pic.png")}
     assert out["nodes"][0]["label"] == "Valve timing" and out["truncated"] is False
     assert {n["kind"] for n in out["nodes"]} == {"note", "unresolved", "file"}
-    incoming = edges(served.get("/neighbors/valve-timing?direction=in"))
+    incoming = edges(served.get("/neighbors/valve-timing?direction=in&kind=references"))
     assert incoming == {("pump", "references", "Valve timing"), ("board.canvas", "references", "Valve timing")}
-    assert len(edges(served.get("/neighbors/valve-timing"))) == 5
-    assert edges(served.get("/neighbors/valve-timing?kind=depends_on")) == set()
+    assert len(edges(served.get("/neighbors/valve-timing?kind=references"))) == 5
+    assert edges(served.get("/neighbors/valve-timing?kind=supports")) == set()
 
 
 def test_a_subgraph_walks_and_is_limited(served: Served) -> None:

@@ -11,7 +11,7 @@ from mindnetd.core.records import Diagnostic, Edge, ResolvedLink
 
 def masked(links: Sequence[ResolvedLink], hidden: Collection[str]) -> tuple[ResolvedLink, ...]:
     """The links as somebody sees them who may not know of the notes at the paths `hidden`."""
-    return tuple(ResolvedLink(one.link, None) if one.resolved in hidden else one for one in links)
+    return tuple(ResolvedLink(one.link, None) if one.leads_to in hidden else one for one in links)
 
 
 def as_missing(prefix: str, edge: Edge, links: Sequence[ResolvedLink], path: str) -> tuple[Edge, ...]:
@@ -19,8 +19,9 @@ def as_missing(prefix: str, edge: Edge, links: Sequence[ResolvedLink], path: str
 
     One for each name by which the `links` of the edge's source call that note.
     """
-    there = [one.link for one in links if one.resolved == path]
-    same = [link for link in there if link.relation == edge.relation] or there
+    there = [one.link for one in links if one.leads_to == path and not one.link.in_comment]
+    relation = "references" if edge.source == "rule" else edge.relation  # rules are about plain links
+    same = [link for link in there if link.relation == relation] or there
     first: dict[str, Edge] = {}
     for link in same:
         target = unresolved_uuid(prefix, link.target)
@@ -35,6 +36,7 @@ def as_missing(prefix: str, edge: Edge, links: Sequence[ResolvedLink], path: str
             dst_id=target,
             dst_kind="unresolved",
             dst_label=link.target,
+            resolved_by=None,
             occurrences=1,
             evidence=edge.evidence if told else link.raw,
             line=edge.line if told else link.line,
@@ -47,7 +49,7 @@ def link_diagnostics(links: Iterable[ResolvedLink]) -> tuple[Diagnostic, ...]:
     out = []
     for answer in links:
         link = answer.link
-        if link.kind == "url":
+        if link.kind in ("url", "plain"):  # that a plain text names a note is our reading, not its author's
             continue
         if answer.resolved is None:
             out.append(Diagnostic("link_unresolved", f"no file is called {link.target!r}", link.line))

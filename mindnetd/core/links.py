@@ -28,7 +28,7 @@ _DESTINATION = re.compile(
 )
 _EXTERNAL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+:|//)")
 # A wikilink may well have a colon in its name ("ADR: use X"), so only an address counts as one there.
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|mailto:")
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|mailto:")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _WHOLE_LINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
@@ -69,9 +69,13 @@ def property_links(values: Mapping[str, Any], lines: Mapping[str, int]) -> tuple
 
 def relation_of(key: str) -> str:
     """The relation that a property or field named `key` declares: ``Depends on`` is ``depends_on``."""
+    relation = relation_name(key)
+    return "references" if not relation or relation in _OWN_KEYS else relation
+
+
+def relation_name(key: str) -> str:
+    """`key` as relations are spelled: lower case, one ``_`` between words; ``relates_to`` is ``related_to``."""
     relation = re.sub(r"[\s_-]+", "_", key.strip().casefold()).strip("_")
-    if not relation or relation in _OWN_KEYS:
-        return "references"
     return _SAME_RELATION.get(relation, relation)
 
 
@@ -124,7 +128,7 @@ def wikilink(raw: str, inner: str, kind: LinkKind, line: int | None, in_comment:
         path = path.removesuffix("\\")
     path = path.strip()
     shown = display if bar else None
-    if _ADDRESS.match(path):
+    if ADDRESS.match(path):
         return Link("url", raw, path, display=shown, line=line, in_comment=in_comment)
     target, heading, block = split_target(path)
     target = target.strip()

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-LinkKind = Literal["wikilink", "embed", "markdown", "frontmatter", "inline_field", "canvas", "url"]
+LinkKind = Literal["wikilink", "embed", "markdown", "frontmatter", "inline_field", "canvas", "url", "plain"]
+"""plain: a property such as ``depends_on`` names a note in plain text; no link for Obsidian, so no reply lists it."""
 NodeKind = Literal["note", "chunk", "file", "url", "unresolved"]
 HashMode = Literal["body", "frontmatter", "full"]
 Visibility = Literal["public", "internal", "sensitive"]
@@ -71,11 +72,20 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLink:
-    """A link with its answer: ``resolved`` is a vault path as spelled on disk, or None."""
+    """A link with its answer: ``resolved`` is a vault path as spelled on disk, or None, as Obsidian says.
+
+    ``by_id`` is the note that the link means by its frontmatter id, where no file has the name (plain text: id first).
+    """
 
     link: Link
     resolved: str | None
     ambiguous: bool = False
+    by_id: str | None = None
+
+    @property
+    def leads_to(self) -> str | None:
+        """The vault path that the edge of this link leads to."""
+        return self.resolved if self.by_id is None else self.by_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +230,10 @@ class Edge:
     weight: float
     occurrences: int
     evidence: str
-    """The line of text that says so (at most 200 characters)."""
+    """The sentence that says so (at most 200 characters)."""
     line: int | None = None
+    resolved_by: Literal["id"] | None = None
+    """``id``: no file has the name that is asked for, but a note has it as its frontmatter id."""
 
 
 @dataclass(frozen=True, slots=True)

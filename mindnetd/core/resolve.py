@@ -40,6 +40,37 @@ def file_keys(path: str) -> tuple[str, ...]:
     return (name, name.removesuffix(_MD)) if name.endswith(_MD) else (name,)
 
 
+def id_key(text: str) -> str:
+    """A frontmatter id, or a text that may be one, as they are compared: like names, but whole."""
+    return _folded(text.strip())
+
+
+class IdIndex:
+    """Which notes have which frontmatter id. One thread changes it."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, set[str]] = {}
+        self._of: dict[str, str] = {}
+
+    def set(self, path: str, note_id: str | None) -> set[str]:
+        """The note at `path` has this id now, or none; returns the keys under which another note may be found now."""
+        new, old = id_key(note_id or ""), self._of.get(path, "")
+        if new == old:
+            return set()
+        if old:
+            _drop(self._by_id, old, path)
+            del self._of[path]
+        if new:
+            self._by_id.setdefault(new, set()).add(path)
+            self._of[path] = new
+        return {key for key in (old, new) if key}
+
+    def find(self, text: str) -> str | None:
+        """The note with this id; of several the lexically first path, whoever came first."""
+        found = self._by_id.get(id_key(text))
+        return min(found) if found else None
+
+
 class NameIndex:
     """All files of the vault by name. One thread changes it; every step costs as much as the files of one name."""
 
@@ -83,6 +114,10 @@ class NameIndex:
 
     def __len__(self) -> int:
         return len(self._folded)
+
+    def has_name(self, key: str) -> bool:
+        """Whether a link with this folded target, without folders, finds a file."""
+        return key in self._by_name or key + _MD in self._by_name
 
     def paths(self) -> Iterator[str]:
         """All files, in no particular order."""

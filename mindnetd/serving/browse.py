@@ -309,7 +309,7 @@ def _canvas_note(canvas: StoredCanvas) -> Json:
 
 
 def _links(links: Sequence[ResolvedLink]) -> list[Json]:
-    return [_link(one) for one in links if one.link.kind != "url"]
+    return [_link(one) for one in links if one.link.kind not in ("url", "plain")]
 
 
 def _link(one: ResolvedLink) -> Json:

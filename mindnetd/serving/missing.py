@@ -105,7 +105,7 @@ class Masks:
             waiting += [
                 UnresolvedLink(key, paths[key], ResolvedLink(one.link, None))
                 for one in links
-                if one.resolved in self.hidden and key in paths
+                if one.leads_to in self.hidden and key in paths
             ]
         return sorted(waiting, key=lambda one: (one.path, one.link.link.line or 0))
 

@@ -15,7 +15,9 @@ from mindnetd.store.records import Backlink, NoteDetail, StoredChunk
 from mindnetd.store.sqltext import statements
 
 _TEXT_COLUMNS = "key, id::VARCHAR, chunk_idx, section, start_line, end_line, text, overlap_left, overlap_right"
-_LINK_COLUMNS = "kind, raw, target, heading, block, display, line, property, in_comment, relation, resolved, ambiguous"
+_LINK_COLUMNS = (
+    "kind, raw, target, heading, block, display, line, property, in_comment, relation, resolved, ambiguous, by_id"
+)
 
 
 def texts(db: Database, keys: Sequence[int]) -> dict[int, ChunkText]:
@@ -44,8 +46,8 @@ def _chunk_text(row: Row) -> ChunkText:
 
 
 def _link(row: Row) -> ResolvedLink:
-    *link, resolved, ambiguous = row
-    return ResolvedLink(Link(*link), resolved, ambiguous)
+    *link, resolved, ambiguous, by_id = row
+    return ResolvedLink(Link(*link), resolved, ambiguous, by_id)
 
 
 def load_links(db: Database, keys: Sequence[int]) -> dict[int, tuple[ResolvedLink, ...]]:

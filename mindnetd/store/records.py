@@ -91,7 +91,8 @@ class CanvasRows:
 class RelinkRows:
     """New answers for the links of a note or canvas whose bytes did not change.
 
-    Links and edges are replaced; of the diagnostics only those whose code begins with ``link_``.
+    Links, edges and names are replaced (names only where they are given); of the diagnostics only those whose code
+    begins with ``link_``.
     """
 
     key: int
@@ -101,6 +102,7 @@ class RelinkRows:
     edges: tuple[Edge, ...]
     link_diagnostics: tuple[Diagnostic, ...]
     run_id: str
+    link_names: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,8 @@ def _delete(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
         con.execute(f"DELETE FROM links WHERE owner IN ({key_list(relinked)})")
         con.execute(f"DELETE FROM edges WHERE owner IN ({key_list(relinked)})")
         con.execute(f"DELETE FROM diagnostics WHERE owner IN ({key_list(relinked)}) AND starts_with(code, 'link_')")
+    if renamed := [rows.key for rows in batch.relinked if rows.link_names is not None]:
+        con.execute(f"DELETE FROM link_names WHERE owner IN ({key_list(renamed)})")
     for rows in batch.rechecked:
         codes = ", ".join(["?"] * len(rows.codes))
         con.execute(f"DELETE FROM diagnostics WHERE owner = ? AND code IN ({codes})", [rows.key, *rows.codes])

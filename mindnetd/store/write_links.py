@@ -14,7 +14,7 @@ from mindnetd.store.sqltext import statements
 LINK_FIELDS = ("kind", "raw", "target", "heading", "block", "display", "line", "property", "in_comment", "relation")
 EDGE_FIELDS = (
     *("id", "src_id", "dst_id", "src_kind", "dst_kind", "dst_label", "relation", "scope", "source", "weight"),
-    *("occurrences", "evidence", "line"),
+    *("occurrences", "evidence", "line", "resolved_by"),
 )
 
 
@@ -32,10 +32,11 @@ def insert_links(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
             **{name: [getattr(row.link, name) for _, _, row in found] for name in LINK_FIELDS},
             "resolved": [row.resolved for _, _, row in found],
             "ambiguous": [row.ambiguous for _, _, row in found],
+            "by_id": [row.by_id for _, _, row in found],
         },
     )
     names = [(rows.meta.key, name) for rows in batch.notes for name in rows.link_names]
-    names += [(canvas.key, name) for canvas in batch.canvases for name in canvas.link_names]
+    names += [(other.key, name) for other in _others(batch) for name in other.link_names or ()]
     owner = [key for key, _ in names]
     insert(con, "link_names", {"owner": owner, "name": [name for _, name in names]})
 

@@ -31,6 +31,8 @@ class Known:
         for path in self.files:
             self.book.names.add(path)
         self.notes = {note.path: note for note in notes}
+        for note in self.notes.values():
+            self.book.ids.set(note.path, note.note_id)
         self.canvases = {canvas.path: canvas for canvas in read.load_canvases(db)}
         self._paths = {note.key: note.path for note in self.notes.values()}
         self._paths |= {canvas.key: canvas.path for canvas in self.canvases.values()}

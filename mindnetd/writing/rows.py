@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 from mindnetd.core.canvas import read_canvas
+from mindnetd.core.decode import split_note
 from mindnetd.core.derive import DeriveOptions, Draft, meta_of
 from mindnetd.core.edges import edges_of, edges_of_links
 from mindnetd.core.graph_masks import link_diagnostics
 from mindnetd.core.identity import chunk_uuid, file_uuid
+from mindnetd.core.named import named_notes
 from mindnetd.core.note import read_note
-from mindnetd.core.records import NoteMeta, ResolvedLink
+from mindnetd.core.records import Edge, NoteMeta, ParsedNote, ResolvedLink
 from mindnetd.lanes.hot import HotDoc
 from mindnetd.store import read
 from mindnetd.store.db import Database
@@ -35,15 +38,16 @@ class RowMaker:
         key = known.key if known else self._db.allocate_keys(1)[0]
         meta = meta_of(draft, key, mtime_ns, self.options)
         changed = known is None or force or _differs(known, meta)
-        links = self._known.book.resolve(draft.note.links, draft.path)
-        names = waiting_keys(draft.note.links)
+        note = draft.note
+        links = self._known.book.resolve((*note.links, *named_notes(note.frontmatter, note.property_lines)), draft.path)
+        names = waiting_keys(links)
         self._known.book.set_links(key, names)
         chunk_keys = self._db.allocate_keys(len(draft.chunked.chunks))
         chunks = tuple(
             ChunkRow(chunk_key, chunk_uuid(self.options.prefix, draft.path, chunk.idx), chunk)
             for chunk_key, chunk in zip(chunk_keys, draft.chunked.chunks, strict=True)
         )
-        edges = edges_of(self.options.prefix, draft.note, links)
+        edges = self._edges(note, links)
         run.changed += changed
         run.chunks += len(chunks)
         run.edges += len(edges)
@@ -58,10 +62,10 @@ class RowMaker:
             links=links,
             link_names=tuple(sorted(names)),
             edges=edges,
-            diagnostics=(*draft.note.diagnostics, *link_diagnostics(links)),
+            diagnostics=(*note.diagnostics, *link_diagnostics(links)),
             run_id=run.id if changed else None,
-            retriever_weight=draft.note.retriever_weight,
-            time_weight_override=draft.note.time_weight_override,
+            retriever_weight=note.retriever_weight,
+            time_weight_override=note.time_weight_override,
         )
 
     def _stays_stale(self, known: NoteMeta, draft: Draft) -> bool:
@@ -74,17 +78,20 @@ class RowMaker:
 
     def _stale(self, known: NoteMeta, draft: Draft, mtime_ns: int) -> NoteRows:
         """The newest bytes, for export and hashes; words, vectors and links stay those of the body as it was."""
-        stored = read.load_links(self._db, [known.key]).get(known.key, ())
+        before = read.load_links(self._db, [known.key]).get(known.key, ())
+        links = self._known.book.resolve([answer.link for answer in before], known.path)
+        names = waiting_keys(links)
+        self._known.book.set_links(known.key, names)
         return NoteRows(
             meta=meta_of(draft, known.key, mtime_ns, self.options, stale=True),
             raw=draft.raw,
             chunks=(),
             title_passage=draft.chunked.title_passage,
             docs=(),
-            links=stored,
-            link_names=tuple(sorted(waiting_keys(answer.link for answer in stored))),
-            edges=edges_of(self.options.prefix, draft.note, stored),
-            diagnostics=(*draft.note.diagnostics, *link_diagnostics(stored)),
+            links=links,
+            link_names=tuple(sorted(names)),
+            edges=self._edges(self._as_indexed(known, draft.raw), links),
+            diagnostics=(*draft.note.diagnostics, *link_diagnostics(links)),
             run_id=None,
             keep_chunks=True,
         )
@@ -95,7 +102,7 @@ class RowMaker:
         key = known.key if known else self._db.allocate_keys(1)[0]
         found, diagnostics = read_canvas(path, raw)
         links = self._known.book.resolve(found, path)
-        names = waiting_keys(found)
+        names = waiting_keys(links)
         self._known.book.set_links(key, names)
         own_id = file_uuid(self.options.prefix, path)
         run.changed += 1
@@ -112,15 +119,26 @@ class RowMaker:
         )
 
     def relinked(self, key: int, path: str, links: tuple[ResolvedLink, ...], run: Run) -> RelinkRows:
-        """New answers for links whose note or canvas did not change."""
-        prefix = self.options.prefix
+        """New answers, or the same by other note types, for links whose note or canvas did not change."""
+        names = waiting_keys(links)
+        self._known.book.set_links(key, names)
         canvas = self._known.canvases.get(path)
         if canvas is not None:
-            own_id, edges = canvas.id, edges_of_links(prefix, path, links)
+            own_id, edges = canvas.id, edges_of_links(self.options.prefix, path, links)
         else:
-            own_id = self._known.notes[path].id
-            edges = edges_of(prefix, read_note(path, read.read_raw(self._db, key), self.options.read), links)
-        return RelinkRows(key, path, own_id, links, edges, link_diagnostics(links), run.id)
+            known = self._known.notes[path]
+            own_id, edges = known.id, self._edges(self._as_indexed(known, read.read_raw(self._db, key)), links)
+        return RelinkRows(key, path, own_id, links, edges, link_diagnostics(links), run.id, tuple(sorted(names)))
+
+    def _edges(self, note: ParsedNote, links: Sequence[ResolvedLink]) -> tuple[Edge, ...]:
+        return edges_of(self.options.prefix, note, links, self.options.types)
+
+    def _as_indexed(self, known: NoteMeta, raw: bytes) -> ParsedNote:
+        """The note as its stored links see it: a stale one with the body that they stand in, older than its bytes."""
+        if known.stale or known.raw_hash != hashlib.sha256(raw).hexdigest():
+            body = read.indexed_body(self._db, known.key)
+            raw = raw[: split_note(raw).body_at] + body.encode("utf-8", "replace")
+        return read_note(known.path, raw, self.options.read)
 
 
 def hot_docs(rows: NoteRows) -> list[HotDoc]:

@@ -28,7 +28,7 @@ LEFT JOIN notes n ON n.key = l.doc
 
 -- name: links
 SELECT coalesce(n.path, c.path), l.ord, l.kind, l.raw, l.target, l.heading, l.block, l.display, l.line, l.property,
-       l.in_comment, l.relation, l.resolved, l.ambiguous
+       l.in_comment, l.relation, l.resolved, l.ambiguous, l.by_id
 FROM links l
 LEFT JOIN notes n ON n.key = l.owner
 LEFT JOIN canvases c ON c.key = l.owner
@@ -41,7 +41,7 @@ LEFT JOIN canvases c ON c.key = l.owner
 
 -- name: edges
 SELECT id::VARCHAR, src_id::VARCHAR, dst_id::VARCHAR, src_kind, dst_kind, dst_label, relation, scope, note_id::VARCHAR,
-       weight, source, occurrences, evidence, line, visibility
+       weight, source, occurrences, evidence, line, resolved_by, visibility
 FROM edges
 
 -- name: files

@@ -17,5 +17,5 @@ WHERE dst_kind = 'unresolved' AND src_id NOT IN (SELECT id FROM hidden)
 
 -- name: owners_linking
 SELECT DISTINCT owner FROM links
-WHERE kind <> 'url' AND resolved IN (SELECT unnest(?::VARCHAR[]))
+WHERE kind <> 'url' AND coalesce(by_id, resolved) IN (SELECT unnest(?::VARCHAR[]))
 ORDER BY owner

@@ -57,6 +57,10 @@ SELECT DISTINCT owner FROM links WHERE owner NOT IN (SELECT key FROM notes UNION
 -- name: link_to_a_file_that_is_not_there
 SELECT DISTINCT resolved FROM links WHERE resolved IS NOT NULL AND resolved NOT IN (SELECT path FROM files)
 
+-- name: link_by_id_to_a_note_that_is_not_there
+SELECT DISTINCT by_id FROM links
+WHERE by_id IS NOT NULL AND by_id NOT IN (SELECT path FROM notes WHERE note_id IS NOT NULL)
+
 -- name: edge_without_its_note_or_canvas
 SELECT id FROM edges
 WHERE (owner, note_id) NOT IN (SELECT key, id FROM notes UNION ALL SELECT key, id FROM canvases)

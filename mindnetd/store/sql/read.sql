@@ -26,13 +26,13 @@ SELECT l.owner, coalesce(n.path, c.path) AS path, l.line, l.relation
 FROM links l
 LEFT JOIN notes n ON n.key = l.owner
 LEFT JOIN canvases c ON c.key = l.owner
-WHERE l.resolved = ? AND l.kind <> 'url'
+WHERE coalesce(l.by_id, l.resolved) = ? AND l.kind <> 'url'
 ORDER BY path, l.line NULLS FIRST, l.ord
 
 -- name: edges_around
 WITH around AS (SELECT unnest(string_split(?, ' '))::UUID AS id)
 SELECT owner, visibility, id::VARCHAR, src_id::VARCHAR, dst_id::VARCHAR, src_kind, dst_kind, dst_label, relation, scope,
-       source, weight, occurrences, evidence, line
+       source, weight, occurrences, evidence, line, resolved_by
 FROM edges
 WHERE {where} AND (len(?::VARCHAR[]) = 0 OR relation IN (SELECT unnest(?::VARCHAR[])))
 ORDER BY src_id, relation, dst_id, id
@@ -55,7 +55,7 @@ SELECT l.owner, coalesce(n.path, c.path) AS path, l.kind, l.raw, l.target, l.hea
 FROM links l
 LEFT JOIN notes n ON n.key = l.owner
 LEFT JOIN canvases c ON c.key = l.owner
-WHERE l.resolved IS NULL AND l.kind <> 'url'
+WHERE l.resolved IS NULL AND l.by_id IS NULL AND l.kind <> 'url'
 ORDER BY path, l.ord
 
 -- name: runs

@@ -1,0 +1,79 @@
+"""The sentence of a note that says so: what an edge shows as its evidence, so that nobody has to open the note."""
+
+from __future__ import annotations
+
+from mindnetd.core.records import Block, Link, ParsedNote
+from mindnetd.core.sentences import sentence_spans
+
+LONGEST = 200
+"""Characters of evidence; of a longer sentence the part around the link."""
+
+_MARKS = " \t>#*+-|"
+"""What stands before the text of a quote, heading, list item or table row."""
+
+
+class Evidence:
+    """Finds the sentence of each link of one note. Without a note (a canvas): the link as written."""
+
+    def __init__(self, note: ParsedNote | None = None) -> None:
+        self._note = note
+        self._starts: list[int] | None = None
+
+    def of(self, link: Link) -> str:
+        """At most `LONGEST` characters on one line; a property is shown as ``key: value``."""
+        if link.property is not None and link.kind != "inline_field":
+            return f"{link.property}: {link.raw}"[:LONGEST]
+        note = self._note
+        if note is None or link.line is None:
+            return link.raw[:LONGEST]
+        place = link.line - note.body_line
+        starts = self._line_starts(note)
+        if not 0 <= place < len(starts):
+            return link.raw[:LONGEST]
+        end = starts[place + 1] if place + 1 < len(starts) else len(note.body)
+        at = note.body.find(link.raw, starts[place], end)
+        if at < 0:  # a link that the canonical form spells otherwise, or over two lines
+            return _window(note.body[starts[place] : end], 0, 0)
+        block = _block_at(note.blocks, place)
+        first, last = (block.first, block.last) if block.kind == "paragraph" else (place, place + 1)
+        start = starts[first]
+        text = note.body[start : starts[last] if last < len(starts) else len(note.body)]
+        return _sentence(text, at - start, len(link.raw))
+
+    def _line_starts(self, note: ParsedNote) -> list[int]:
+        if self._starts is None:
+            self._starts = [0]
+            at = note.body.find("\n")
+            while at >= 0:
+                self._starts.append(at + 1)
+                at = note.body.find("\n", at + 1)
+        return self._starts
+
+
+def _block_at(blocks: tuple[Block, ...], line: int) -> Block:
+    low, high = 0, len(blocks) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if blocks[middle].first <= line else (low, middle - 1)
+    return blocks[low]
+
+
+def _sentence(text: str, at: int, length: int) -> str:
+    """The sentence of `text` around the link at `at`; two where the link has a sentence end inside."""
+    if len(text) > 4 * LONGEST:  # a paragraph of a whole page: what is far away cannot be part of what is shown
+        start = max(0, at - 2 * LONGEST)
+        text, at = text[start : at + length + 2 * LONGEST], at - start
+    spans = [span for span in sentence_spans(text) if span[0] < at + length and at < span[1]]
+    start, end = (spans[0][0], spans[-1][1]) if spans else (0, len(text))
+    return _window(text[start:end], at - start, length)
+
+
+def _window(text: str, at: int, length: int) -> str:
+    """One line of at most `LONGEST` characters with the link in it."""
+    lead = len(text) - len(text.lstrip(_MARKS))
+    lead = min(lead, at)
+    text, at = text[lead:].rstrip(), at - lead
+    if len(text) > LONGEST:
+        start = max(0, min(at - (LONGEST - length) // 2, len(text) - LONGEST))
+        text = text[start : start + LONGEST]
+    return " ".join(text.split())
