@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from starlette.routing import BaseRoute
 from starlette.types import Receive, Scope, Send
 
+from mindnetd.serving.connection import Connection
 from mindnetd.serving.guard import Guard, add_error_handlers
 from mindnetd.serving.kit import Kit, make_kit
 from mindnetd.serving.routes_browse import add_browse_routes, add_later_routes
@@ -27,7 +28,8 @@ from mindnetd.serving.services import Services
 from mindnetd.serving.unix_socket import BACKLOG, BoundSocket
 
 API_VERSION = "1"
-KEEP_ALIVE_S = 75
+KEEP_ALIVE_S: int = 75
+"""How long a connection may keep silent while we wait for it."""
 DRAIN_S = 5
 """How long requests in work may take to finish when the daemon stops."""
 
@@ -106,7 +108,7 @@ async def serve(app: App, bound: BoundSocket, *, ready: Callable[[], None], stop
     config = uvicorn.Config(
         app,
         loop="asyncio",
-        http="httptools",
+        http=Connection,
         ws="none",
         interface="asgi3",
         lifespan="off",

@@ -33,7 +33,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "apscheduler": ("schedule",),
     "fastapi": ("server", "serving"),
     "starlette": ("server", "serving"),
-    "uvicorn": ("server",),
+    "uvicorn": ("server", "serving"),
     "pydantic": ("server", "serving"),
     "prometheus_client": ("metrics", "serving"),
     "rich": ("terminal",),

@@ -15,10 +15,13 @@ import pytest
 from conftest import wait_until
 from server_make import Reply, Served, World, serve_world
 
+from mindnetd import server
 from mindnetd.core.query import QuerySpec
+from mindnetd.core.rank import RetrievalSettings
 from mindnetd.deadline import Deadline
 from mindnetd.errors import StoreError
 from mindnetd.events import Event
+from mindnetd.serving import connection
 from mindnetd.serving.services import ServerSettings
 
 MIB = 1 << 20
@@ -29,6 +32,7 @@ class Held:
 
     def __init__(self, real: Any) -> None:
         self._real = real
+        self.settings = real.settings
         self.go = threading.Event()
         self.waiting = 0
         self.given_up: list[str] = []
@@ -114,6 +118,8 @@ def test_work_ends_when_its_client_goes(served: Served, held: Held) -> None:
 
 class Broken:
     """A searcher whose own fault or whose store's it is."""
+
+    settings = RetrievalSettings()
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -233,6 +239,49 @@ class Listener:
         self.ended.wait(20)
         self._thread.join(20)
         self.sock.close()
+
+
+def test_a_silent_connection_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that never asks, stops in its head, in its body, or after an answer; one that waits for its answer is not."""
+    monkeypatch.setattr(server, "KEEP_ALIVE_S", 0.2)
+    world = World(tmp_path)
+    running = serve_world(world, tmp_path / "s.sock")
+    desk: Any = world.desk
+    desk._searcher = held = Held(desk._searcher)
+    try:
+        whole = request("POST", "/query", b'{"text": "valve"}')
+        with raw(running) as waiting:
+            waiting.sendall(whole)
+            wait_until(lambda: held.waiting == 1, what="the request to arrive")
+            for said in (b"", b"GET /status HT", whole[:-3], request("GET", "/status")):
+                with raw(running) as sock:
+                    sock.sendall(said)
+                    while sock.recv(65536):  # in the end it is closed: an empty read, or the time-out of `raw`
+                        pass
+            held.go.set()
+            assert waiting.recv(65536).startswith(b"HTTP/1.1 200")
+    finally:
+        running.stop()
+        world.close()
+
+
+def test_too_many_connections_are_refused(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand idle ones take no file descriptors: past the limit comes a 503, and a place that is left is given."""
+    monkeypatch.setattr(connection, "CONNECTIONS", 8)
+    idle = [raw(served) for _ in range(8)]
+    with raw(served) as sock:
+        answer = b"".join(iter(lambda: sock.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 503") and b'"code":"too_many_connections"' in answer
+    for sock in idle:
+        sock.close()
+    wait_until(lambda: _answers(served), what="a free place")
+
+
+def _answers(served: Served) -> bool:
+    try:
+        return served.call("GET", "/status").status == 200
+    except OSError:  # refused while it was still asking
+        return False
 
 
 def test_events_come_as_lines_and_end_with_the_daemon(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,6 +83,19 @@ def test_highlights_are_inside_the_snippet(served: Served) -> None:
 def test_defaults_hold_for_what_is_left_out(served: Served) -> None:
     """Without filters a query sees public and internal notes without flags."""
     assert not {"secret.md", "draft.md"} & set(paths(served.query("valve", top_k=1000)))
+
+
+def test_the_weights_say_how_many_results(served: Served) -> None:
+    """`top_k` of retrieval.yaml holds for a question that leaves it out, and for no other."""
+    searcher = served.world.desk.searcher
+    before = searcher.settings
+    searcher.settings = dataclasses.replace(before, top_k=1)
+    try:
+        assert len(served.query("valve")["results"]) == 1
+        assert len(served.query("valve", top_k=2)["results"]) == 2
+        assert len(served.query("valve", top_k=None)["results"]) == 1
+    finally:
+        searcher.settings = before
 
 
 def test_flags_are_included_on_request(served: Served) -> None:

@@ -114,6 +114,13 @@ def test_the_document_is_valid_and_complete(document: dict[str, Any]) -> None:
         assert name in document["components"]["schemas"]
 
 
+def test_the_defaults_of_a_question_are_shown(document: dict[str, Any]) -> None:
+    """What a question that leaves everything out asks for can be read in the document."""
+    fields = document["components"]["schemas"]["QueryRequest"]["properties"]
+    assert fields["lanes"]["default"] == ["lexical", "dense", "title"]
+    assert "retrieval.yaml" in fields["top_k"]["description"]
+
+
 def test_the_basic_vault_is_as_documented(shared: Path, tmp_path: Path) -> None:
     """Every note and canvas of the shared vault, hidden ones included, and its lists."""
     import shutil

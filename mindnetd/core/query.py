@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from mindnetd.core.filters import Filters
 
-LANES = ("lexical", "dense", "title")
+Lane = Literal["lexical", "dense", "title"]
+LANES: tuple[Lane, ...] = ("lexical", "dense", "title")
 MAX_TOP_K = 1000
 
 

@@ -27,6 +27,8 @@ class RetrievalSettings:
     fusion: Literal["weighted", "rrf"] = "weighted"
     k_l: int = 100
     k_v: int = 100
+    top_k: int = 10
+    """Results of a question that does not say how many."""
     rrf_k: int = 60
     title_weight: float = 2.0
     diversity: float = 0.1

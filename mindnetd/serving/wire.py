@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
+from mindnetd.core.query import LANES, MAX_TOP_K, Lane
 from mindnetd.core.records import Visibility
 
 Mode = Literal["auto", "local", "global", "drift"]
-Lane = Literal["lexical", "dense", "title"]
+ALL_LANES: dict[str, Any] = {"default": list(LANES)}
 Flag = Literal["draft", "needs_review", "private_journal"]
 Direction = Literal["in", "out", "both"]
 
@@ -25,6 +26,10 @@ Direction = Literal["in", "out", "both"]
 def encode(value: Any) -> bytes:
     """JSON, UTF-8. Takes dataclasses, tuples and mappings; NaN and infinity become null."""
     return to_json(value, inf_nan_mode="null")
+
+
+def _all_lanes() -> list[Lane]:
+    return list(LANES)
 
 
 class Strict(BaseModel):
@@ -60,14 +65,14 @@ class QueryRequest(Strict):
 
     text: str = Field(min_length=1)
     mode: Mode = "auto"
-    top_k: int = Field(default=10, ge=1, le=1000)
+    top_k: int | None = Field(default=None, ge=1, le=MAX_TOP_K, description="left out: that of retrieval.yaml, else 10")
     graph_hops: int = Field(default=1, ge=0, le=4)
     explain: bool = True
     answer: bool = False
     stream: bool = False
     prefix: bool = False
-    lanes: list[Lane] | None = Field(default=None, min_length=1)
-    filters: FiltersIn = FiltersIn()
+    lanes: list[Lane] | None = Field(default_factory=_all_lanes, min_length=1, json_schema_extra=ALL_LANES)
+    filters: FiltersIn = Field(default_factory=FiltersIn)
 
 
 class ReindexRequest(Strict):
