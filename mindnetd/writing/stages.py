@@ -25,7 +25,6 @@ from dataclasses import asdict, fields, replace
 
 from mindnetd.core.analyze import ANALYZER_VERSION
 from mindnetd.core.derive import DeriveOptions
-from mindnetd.core.edges import EDGES_VERSION
 from mindnetd.core.note import read_note
 from mindnetd.core.properties import read_schema
 from mindnetd.core.records import Diagnostic, NoteMeta
@@ -89,7 +88,6 @@ class Stages:
     def _stamp(self) -> str:
         """A hash of the stages and of all options but the note types."""
         stages = {"parser": PARSER_VERSION, "chunker": CHUNKER_VERSION, "analyzer": ANALYZER_VERSION}
-        stages["edges"] = EDGES_VERSION
         options = {item.name: getattr(self._options, item.name) for item in fields(self._options)}
         del options["types"]
         options["read"] = asdict(self._options.read)
@@ -125,13 +123,17 @@ class Stages:
         self._made_by.append(table)
         self._remember()
 
-        def done() -> None:
-            self._forget_before(table)
-            self._remember()
-
         bulks = [Bulk(new_run("types"), deque(anew), force=True)] if anew else []
         if amended or not anew:
             bulks.append(Bulk(new_run("types"), deque(amended), work=self._amend))
+        run = bulks[-1].run
+
+        def done() -> None:
+            self._forget_before(table)
+            self._remember()
+            if not (anew or amended):  # a run without a note leaves no trace of itself
+                self._write(Batch(run=run.row()))
+
         bulks[-1].done = done
         return bulks
 
