@@ -25,6 +25,7 @@ from dataclasses import asdict, fields, replace
 
 from mindnetd.core.analyze import ANALYZER_VERSION
 from mindnetd.core.derive import DeriveOptions
+from mindnetd.core.edges import EDGES_VERSION
 from mindnetd.core.note import read_note
 from mindnetd.core.properties import read_schema
 from mindnetd.core.records import Diagnostic, NoteMeta
@@ -88,6 +89,7 @@ class Stages:
     def _stamp(self) -> str:
         """A hash of the stages and of all options but the note types."""
         stages = {"parser": PARSER_VERSION, "chunker": CHUNKER_VERSION, "analyzer": ANALYZER_VERSION}
+        stages["edges"] = EDGES_VERSION
         options = {item.name: getattr(self._options, item.name) for item in fields(self._options)}
         del options["types"]
         options["read"] = asdict(self._options.read)
