@@ -1,8 +1,8 @@
 """The way back out: the vault, or one note of it, as a tar of byte-identical files or in a form for other tools.
 
-Everything comes from one revision of the database, in slices, ordered by path, so that the same content gives the same
-bytes. The manifest is the last member: an archive that ends too early has none. Not for: sending (``serving``) and
-unpacking (``client/export.py``).
+Everything comes from one revision of the database, is read in slices, and is written in the order of paths, so that the
+same content gives the same bytes. The manifest is the last member: an archive that ends too early has none. Not for:
+sending (``serving``) and unpacking (``client/export.py``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -21,8 +21,8 @@ from mindnetd.core import graphml
 from mindnetd.core.records import Edge
 from mindnetd.errors import NotFound
 from mindnetd.store.db import Database
-from mindnetd.store.read_export import PARQUET, ExportChunk, ExportNote, ExportView, open_export
-from mindnetd.tarball import TarWriter
+from mindnetd.store.read_export import PARQUET, ExportChunk, ExportEnd, ExportNote, ExportView, Slice, open_export
+from mindnetd.tarball import Growing, Shelf, TarWriter
 from mindnetd.watching.vaultio import disk_name
 
 Format = Literal["md", "jsonl", "graphml", "parquet"]
@@ -51,6 +51,8 @@ class Source:
 
     db: Database
     vault: Path
+    spare: Path
+    """A folder on a disk with room: what is read waits there to be written in order, and leaves nothing."""
     check: Callable[[], None] = lambda: None
     """Called between slices; raises when nobody waits any more."""
 
@@ -58,18 +60,21 @@ class Source:
 def write_export(source: Source, wish: Wish, out: BinaryIO) -> None:
     """Write the tar into the seekable file `out`. Raises StoreError, NotFound, and what ``source.check`` raises."""
     tar = TarWriter(out)
-    with open_export(source.db, wish.key) as view:
-        if wish.key is not None and not view.slices():
-            raise NotFound("the note was deleted a moment ago")
-        if wish.format == "md":
-            _write_notes(source, view, tar)
-        elif wish.format == "jsonl":
-            _write_jsonl(source, view, tar)
-        elif wish.format == "graphml":
-            _write_graphml(source, view, tar)
-        else:
-            _write_parquet(source, view, wish, tar)
-        _write_manifest(source, view, wish, tar)
+    with ExitStack() as stack:
+        shelves = _Shelves(*(stack.enter_context(Shelf(source.spare)) for _ in range(4)))
+        with open_export(source.db, wish.key) as view:
+            slices = view.slices()
+            if wish.key is not None and not slices:
+                raise NotFound("the note was deleted a moment ago")
+            for part in slices:
+                source.check()
+                _gather(view, part, wish.format, shelves)
+            _gather_edges(view.canvas_edges(), wish.format, shelves)
+            ends = view.other_ends() if wish.format == "graphml" else iter(())
+            if wish.format == "parquet":
+                _write_parquet(source, view, wish, tar)
+        _write_gathered(source, wish.format, shelves, ends, tar)
+        _write_manifest(view, wish, shelves, tar)
     tar.close()
 
 
@@ -82,25 +87,63 @@ def name_on_disk(vault: Path, path: str) -> str:
     return path if name != path and os.path.lexists(vault / path) else name
 
 
+# ------------------------------------------------------------------------------------------------------- what is read
+
+
+@dataclass(frozen=True, slots=True)
+class _Shelves:
+    """What was read, to be written in another order: files or lines of the format, and lines of the manifest."""
+
+    main: Shelf
+    graph_edges: Shelf
+    notes: Shelf
+    edges: Shelf
+
+
+def _gather(view: ExportView, part: Slice, format: Format, shelves: _Shelves) -> None:
+    notes = {note.meta.key: note for note in view.notes(part)}
+    edges: dict[int, list[Edge]] = {key: [] for key in notes}
+    for owner, edge in view.edges(part):
+        if owner in edges:
+            edges[owner].append(edge)
+    chunks = view.chunks(part) if format == "jsonl" else {}
+    for key, note in notes.items():
+        path = note.meta.path
+        shelves.notes.put(path, _json(_identity(note)))
+        if format == "jsonl":
+            shelves.main.put(path, _json(_note_line(note, chunks.get(key, []), edges[key])) + b"\n")
+        elif format == "graphml":
+            shelves.main.put(path, _node(note).encode())
+        _gather_edges(((path, edge) for edge in edges[key]), format, shelves)
+    if format == "md":
+        for file in view.files(part):
+            shelves.main.put(file.path, file.raw, file.mtime_ns)
+
+
+def _gather_edges(edges: Iterable[tuple[str, Edge]], format: Format, shelves: _Shelves) -> None:
+    for path, edge in edges:
+        shelves.edges.put(path, _json(_edge_out(edge)))
+        if format == "graphml":
+            values = {name: getattr(edge, name) for name, _ in graphml.EDGE_KEYS}
+            shelves.graph_edges.put(path, graphml.edge(edge.id, edge.src_id, edge.dst_id, values).encode())
+
+
 # ------------------------------------------------------------------------------------------------------- the formats
 
 
-def _write_notes(source: Source, view: ExportView, tar: TarWriter) -> None:
-    for part in view.slices():
-        source.check()
-        for file in view.files(part):
-            tar.add(name_on_disk(source.vault, file.path), file.raw, file.mtime_ns)
-
-
-def _write_jsonl(source: Source, view: ExportView, tar: TarWriter) -> None:
-    with tar.grow("notes.jsonl") as member:
-        for part in view.slices():
-            source.check()
-            chunks, edges = view.chunks(part), _by_owner(view.edges(part))
-            for note in view.notes(part):
-                key = note.meta.key
-                line = _note_line(note, chunks.get(key, []), edges.get(key, []))
-                member.write(_json(line) + b"\n")
+def _write_gathered(
+    source: Source, format: Format, shelves: _Shelves, ends: Iterator[ExportEnd], tar: TarWriter
+) -> None:
+    if format == "md":
+        for path, raw, mtime_ns in shelves.main.take():
+            tar.add(name_on_disk(source.vault, path), raw, mtime_ns)
+    elif format == "jsonl":
+        with tar.grow("notes.jsonl") as member:
+            for _, line, _ in shelves.main.take():
+                member.write(line)
+    elif format == "graphml":
+        with tar.grow("graph.graphml") as member:
+            _write_graphml(shelves, ends, member)
 
 
 def _note_line(note: ExportNote, chunks: list[ExportChunk], edges: list[Edge]) -> dict[str, Any]:
@@ -134,23 +177,16 @@ def _identity(note: ExportNote) -> dict[str, Any]:
     }
 
 
-def _write_graphml(source: Source, view: ExportView, tar: TarWriter) -> None:
-    seen: set[str] = set()
-    with tar.grow("graph.graphml") as member:
-        member.write(graphml.head().encode())
-        for part in view.slices():
-            source.check()
-            for note in view.notes(part):
-                if note.meta.id not in seen:  # two paths that differ in composition only have one id
-                    seen.add(note.meta.id)
-                    member.write(_node(note).encode())
-        for end in view.other_ends():
-            values = {"label": end.label.rpartition("/")[2] or end.label, "kind": end.kind, "path": end.label}
-            member.write(graphml.node(end.id, values).encode())
-        for edge in _all_edges(source, view):
-            values = {name: getattr(edge, name) for name, _ in graphml.EDGE_KEYS}
-            member.write(graphml.edge(edge.id, edge.src_id, edge.dst_id, values).encode())
-        member.write(graphml.TAIL.encode())
+def _write_graphml(shelves: _Shelves, ends: Iterator[ExportEnd], member: Growing) -> None:
+    member.write(graphml.head().encode())
+    for _, node, _ in shelves.main.take():
+        member.write(node)
+    for end in ends:
+        values = {"label": end.label.rpartition("/")[2] or end.label, "kind": end.kind, "path": end.label}
+        member.write(graphml.node(end.id, values).encode())
+    for _, edge, _ in shelves.graph_edges.take():
+        member.write(edge)
+    member.write(graphml.TAIL.encode())
 
 
 def _node(note: ExportNote) -> str:
@@ -183,9 +219,8 @@ def _spare_file(db: Database) -> Iterator[Path]:
 # ------------------------------------------------------------------------------------------------------ the manifest
 
 
-def _write_manifest(source: Source, view: ExportView, wish: Wish, tar: TarWriter) -> None:
+def _write_manifest(view: ExportView, wish: Wish, shelves: _Shelves, tar: TarWriter) -> None:
     """What was exported: a JSON object, a note or an edge a line."""
-    files = [asdict(member) for member in tar.members]
     head = {
         "manifest": "mindnet-export",
         "version": MANIFEST_VERSION,
@@ -193,42 +228,18 @@ def _write_manifest(source: Source, view: ExportView, wish: Wish, tar: TarWriter
         "format": wish.format,
         "vault": view.vault_id,
         "revision": view.revision,
-        "files": files,
+        "files": [asdict(member) for member in tar.members],
     }
     with tar.grow(MANIFEST) as member:
         member.write(_json(head)[:-1])
         counts = {"notes": 0, "edges": 0}
-        for name, lines in (("notes", _manifest_notes(source, view)), ("edges", _all_edges(source, view))):
+        for name, shelf in (("notes", shelves.notes), ("edges", shelves.edges)):
             member.write(f', "{name}": ['.encode())
-            for line in lines:
-                out = _edge_out(line) if isinstance(line, Edge) else line
-                member.write((b",\n" if counts[name] else b"\n") + _json(out))
+            for _, line, _ in shelf.take():
+                member.write((b",\n" if counts[name] else b"\n") + line)
                 counts[name] += 1
             member.write(b"]")
         member.write(b', "counts": ' + _json(counts) + b"}\n")
-
-
-def _manifest_notes(source: Source, view: ExportView) -> Iterator[dict[str, Any]]:
-    for part in view.slices():
-        source.check()
-        for note in view.notes(part):
-            yield _identity(note)
-
-
-def _all_edges(source: Source, view: ExportView) -> Iterator[Edge]:
-    for part in view.slices():
-        source.check()
-        for _, edge in view.edges(part):
-            yield edge
-    for _, edge in view.canvas_edges():
-        yield edge
-
-
-def _by_owner(edges: Iterator[tuple[int, Edge]]) -> dict[int, list[Edge]]:
-    found: dict[int, list[Edge]] = {}
-    for owner, edge in edges:
-        found.setdefault(owner, []).append(edge)
-    return found
 
 
 def _edge_out(edge: Edge) -> dict[str, Any]:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import tarfile
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from mindnetd.errors import BadRequest
 
@@ -50,6 +53,33 @@ class Growing:
     def sha256(self) -> str:
         """Of what was written so far, as hex."""
         return self._hash.hexdigest()
+
+
+class Shelf:
+    """Pieces put down in any order and taken up in the order of paths; in a nameless file but for their places."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file: Any = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # __exit__ closes it
+        self._end = 0
+        self._places: list[tuple[str, int, int, int | None]] = []
+
+    def __enter__(self) -> Shelf:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def put(self, path: str, data: bytes, stamp: int | None = None) -> None:
+        """Put a piece down; those of one path keep their order."""
+        self._places.append((path, self._end, len(data), stamp))
+        self._file.write(data)
+        self._end += len(data)
+
+    def take(self) -> Iterator[tuple[str, bytes, int | None]]:
+        """All pieces by path: path, bytes, stamp."""
+        for path, start, size, stamp in sorted(self._places, key=itemgetter(0, 1)):
+            self._file.seek(start)
+            yield path, self._file.read(size), stamp
 
 
 class TarWriter:

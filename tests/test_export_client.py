@@ -74,7 +74,7 @@ def test_for_a_program(mindnet: Mindnet, served: Served, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("format", "made"),
     [("jsonl", {"notes.jsonl"}), ("graphml", {"graph.graphml"}),
-     ("parquet", {"notes.parquet", "chunks.parquet", "edges.parquet"})],
+     ("parquet", {"notes.parquet", "chunks.parquet", "passages.parquet", "edges.parquet"})],
 )  # fmt: skip
 def test_other_formats(mindnet: Mindnet, tmp_path: Path, format: str, made: set[str]) -> None:
     """Their files, and the message names them."""

@@ -51,7 +51,7 @@ def _spool(kit: Kit, note: str | None, wanted: Format, deadline: Deadline) -> Bi
     try:
         file: Any = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # the reply closes it
         try:
-            write_export(Source(services.db, vault, deadline.check), wish, file)
+            write_export(Source(services.db, vault, folder, deadline.check), wish, file)
         except BaseException:
             file.close()
             raise

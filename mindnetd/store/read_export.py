@@ -1,7 +1,7 @@
-"""What an export is made of, all of it in one revision, in slices of bounded size, ordered by path.
+"""What an export is made of, all of it in one revision, in slices of bounded size.
 
-Slices are ranges of paths and are cut by the bytes of their notes, so that memory depends on neither the size of the
-vault nor the number of notes in it (a list of paths and sizes aside).
+Slices are ranges of keys and are cut by the bytes of their notes, so that memory does not depend on the size of the
+vault (a list of keys and sizes aside).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SLICE_BYTES = 8 << 20
 SLICE_NOTES = 4096
 ROW_GROUP = 4096
 """Rows that a Parquet file buffers: 4,096 vectors are 6 MB, DuckDB's default of 122,880 exceeds its memory limit."""
-PARQUET = ("notes", "chunks", "edges", "embeddings")
+PARQUET = ("notes", "chunks", "passages", "edges", "embeddings")
 _IDS = {"id": "id", "src_id": "src", "dst_id": "dst"}
 EDGE_COLUMNS = ", ".join(
     f"e.{name}::VARCHAR AS {_IDS[name]}" if name in _IDS else f"e.{name}" for name in (f.name for f in fields(Edge))
@@ -30,10 +30,10 @@ EDGE_COLUMNS = ", ".join(
 
 
 class Slice(NamedTuple):
-    """Notes from path ``first`` to path ``last``, both included."""
+    """Notes from key ``first`` to key ``last``, both included."""
 
-    first: str
-    last: str
+    first: int
+    last: int
 
 
 class NoteFile(NamedTuple):
@@ -86,14 +86,14 @@ class ExportView:
         self.revision = reader.revision()
 
     def slices(self) -> list[Slice]:
-        """The ranges of paths to read one after the other."""
+        """The ranges of keys to read one after the other; none where the wanted note is gone."""
         found: list[Slice] = []
         size = count = 0
-        for path, note_size in self._reader.rows(_sql("order"), [self._key, self._key]):
+        for key, note_size in self._reader.rows(_sql("order"), [self._key, self._key]):
             if not found or size + note_size > SLICE_BYTES or count >= SLICE_NOTES:
-                found.append(Slice(path, path))
+                found.append(Slice(key, key))
                 size = count = 0
-            found[-1] = Slice(found[-1].first, path)
+            found[-1] = Slice(found[-1].first, key)
             size, count = size + note_size, count + 1
         return found
 
@@ -112,14 +112,15 @@ class ExportView:
         return _by_first(ExportChunk(*row) for row in self._reader.rows(_sql("chunks"), part))
 
     def edges(self, part: Slice) -> Iterator[tuple[int, Edge]]:
-        """The edges that notes of a slice declare, each with its note's key, by path and id."""
+        """The edges of a slice by key and id, each with its owner's key, which may be that of a canvas."""
         return map(_edge, self._reader.rows(_sql("edges").format(columns=EDGE_COLUMNS), part))
 
-    def canvas_edges(self) -> Iterator[tuple[int, Edge]]:
-        """The edges of canvases; none where one note is wanted."""
+    def canvas_edges(self) -> Iterator[tuple[str, Edge]]:
+        """The edges of canvases, each with its canvas' path; none where one note is wanted."""
         if self._key is not None:
             return iter(())
-        return map(_edge, self._reader.rows(_sql("canvas_edges").format(columns=EDGE_COLUMNS)))
+        rows = self._reader.rows(_sql("canvas_edges").format(columns=EDGE_COLUMNS))
+        return ((row[0], Edge(*row[1:])) for row in rows)
 
     def other_ends(self) -> Iterator[ExportEnd]:
         """The ends of edges that are none of the wanted notes: files, URLs, names that no file answers to."""

@@ -1,30 +1,24 @@
-Statements of the export. Everything is ordered by path and place, never by key, so that equal vaults give equal exports.
+Statements of the export. They read ranges of keys, the order in which rows are stored: a range of paths, or an order by
+path, would make DuckDB go through every text again for each slice (measured in docs/decisions).
 
 -- name: order
-SELECT path, size FROM notes WHERE ? IS NULL OR key = ? ORDER BY path
+SELECT key, size FROM notes WHERE ? IS NULL OR key = ? ORDER BY key
 
 -- name: files
-SELECT path, mtime_ns, raw FROM notes WHERE path BETWEEN ? AND ? ORDER BY path
+SELECT path, mtime_ns, raw FROM notes WHERE key BETWEEN ? AND ?
 
 -- name: notes
-SELECT size, {columns} FROM notes WHERE path BETWEEN ? AND ? ORDER BY path
+SELECT size, {columns} FROM notes WHERE key BETWEEN ? AND ?
 
 -- name: chunks
-SELECT c.note_key, c.id::VARCHAR, c.chunk_idx, c.section, c.start_line, c.end_line, c.tokens, c.text, c.content_hash
-FROM chunks c JOIN notes n ON n.key = c.note_key
-WHERE n.path BETWEEN ? AND ?
-ORDER BY n.path, c.chunk_idx
+SELECT note_key, id::VARCHAR, chunk_idx, section, start_line, end_line, tokens, text, content_hash
+FROM chunks WHERE note_key BETWEEN ? AND ? ORDER BY note_key, chunk_idx
 
 -- name: edges
-SELECT e.owner, {columns}
-FROM edges e JOIN notes n ON n.key = e.owner
-WHERE n.path BETWEEN ? AND ?
-ORDER BY n.path, e.id
+SELECT e.owner, {columns} FROM edges e WHERE e.owner BETWEEN ? AND ? ORDER BY e.owner, e.id
 
 -- name: canvas_edges
-SELECT e.owner, {columns}
-FROM edges e JOIN canvases n ON n.key = e.owner
-ORDER BY n.path, e.id
+SELECT n.path, {columns} FROM edges e JOIN canvases n ON n.key = e.owner ORDER BY n.path, e.id
 
 -- name: other_ends
 WITH mine AS (SELECT * FROM edges WHERE ? IS NULL OR owner = ?),
@@ -47,21 +41,19 @@ SELECT id::VARCHAR AS id, note_id, path, title, h1, from_json(aliases, '["VARCHA
        from_json(tags, '["VARCHAR"]') AS tags, type, status, visibility::VARCHAR AS visibility,
        from_json(flags, '["VARCHAR"]') AS flags, lang, created, modified, raw_hash AS sha256, body_hash,
        frontmatter_hash, full_hash, frontmatter::VARCHAR AS frontmatter, size
-FROM notes WHERE {which} ORDER BY path
+FROM notes WHERE {which}
 
 -- name: parquet_chunks
-SELECT c.id::VARCHAR AS id, c.note::VARCHAR AS note, n.path, c.chunk_idx AS idx,
-       from_json(c.section, '["VARCHAR"]') AS section, c.start_line, c.end_line, c.tokens, c.content_hash, c.text
-FROM chunks c JOIN notes n ON n.key = c.note_key
-WHERE n.{which} ORDER BY n.path, c.chunk_idx
+SELECT id::VARCHAR AS id, note::VARCHAR AS note, chunk_idx AS idx, from_json(section, '["VARCHAR"]') AS section,
+       start_line, end_line, tokens, content_hash, text
+FROM chunks WHERE note_{which}
+
+-- name: parquet_passages
+SELECT chunk_id::VARCHAR AS chunk, idx, start_offset, end_offset, tokens, text_hash FROM passages WHERE note_{which}
 
 -- name: parquet_edges
-SELECT coalesce(n.path, c.path) AS path, {columns}
-FROM edges e LEFT JOIN notes n ON n.key = e.owner LEFT JOIN canvases c ON c.key = e.owner
-WHERE e.{owner} ORDER BY coalesce(n.path, c.path), e.id
+SELECT {columns} FROM edges e WHERE e.{owner}
 
 -- name: parquet_embeddings
-SELECT n.path, p.chunk_id::VARCHAR AS chunk, p.idx, p.text_hash, e.fingerprint AS model, e.embedding
-FROM passages p JOIN notes n ON n.key = p.note_key JOIN {table} e ON e.text_hash = p.text_hash
-WHERE n.{which} AND e.fingerprint = {fingerprint}
-ORDER BY n.path, p.chunk_id, p.idx
+SELECT text_hash, fingerprint AS model, embedding FROM {table}
+WHERE fingerprint = {fingerprint} AND text_hash IN (SELECT text_hash FROM passages WHERE note_{which})
