@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -46,10 +46,15 @@ def best_of(measure: Callable[[], float], passes: int = PASSES) -> float:
 
 def median_ms(call: Callable[[], object], times: int) -> float:
     """The median time of a call in milliseconds."""
+    return median_each_ms(lambda _: call(), range(times))
+
+
+def median_each_ms(call: Callable[[Any], object], values: Iterable[Any]) -> float:
+    """The same of a call with each of some values, once."""
     taken = []
-    for _ in range(times):
+    for value in values:
         start = time.perf_counter()
-        call()
+        call(value)
         taken.append((time.perf_counter() - start) * 1000)
     return statistics.median(taken)
 
@@ -107,15 +112,20 @@ class Connection(http.client.HTTPConnection):
         self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._path))
 
-    def call(self, method: str, target: str, body: Any = None) -> Any:
-        """The reply's body as JSON (or text); an error status raises RuntimeError."""
+    def raw(self, method: str, target: str, body: Any = None) -> tuple[bytes, str]:
+        """The reply's body as it is, and its type; an error status raises RuntimeError."""
         content = None if body is None else json.dumps(body)
         self.request(method, target, content, {"Content-Type": "application/json"} if content else {})
         reply = self.getresponse()
         raw = reply.read()
         if reply.status >= 400:
             raise RuntimeError(f"{method} {target}: {reply.status} {raw[:300]!r}")
-        return json.loads(raw) if "json" in (reply.getheader("content-type") or "") else raw.decode()
+        return raw, reply.getheader("content-type") or ""
+
+    def call(self, method: str, target: str, body: Any = None) -> Any:
+        """The reply's body as JSON (or text); an error status raises RuntimeError."""
+        raw, kind = self.raw(method, target, body)
+        return json.loads(raw) if "json" in kind else raw.decode()
 
 
 def answers(path: Path) -> bool:

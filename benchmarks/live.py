@@ -10,6 +10,7 @@ import itertools
 import random
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,11 +18,14 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.harness import (
+    PASSES,
     Connection,
     Daemon,
     Report,
     best_of,
+    empty_python_ms,
     empty_route,
+    median_each_ms,
     median_ms,
     percentile,
     wait_for,
@@ -33,13 +37,19 @@ SAVES = 40
 QUESTION_FRAMES = ("how does {} work", "{}", "what is {} for", "difference between {} and others", "set up {}")
 
 
-def questions(connection: Connection, seed: int = 1) -> list[str]:
-    """Mixed questions made from titles, reproducible for one vault."""
-    notes = connection.call("GET", "/notes?limit=500")["notes"]
-    titles = sorted(note["title"] for note in notes)
+def questions(connection: Connection, count: int, seed: int = 1) -> list[str]:
+    """`count` different mixed questions made from titles, reproducible for one vault."""
+    titles, cursor = set[str](), ""
+    while cursor is not None:
+        page = connection.call("GET", f"/notes?limit=500{cursor and f'&cursor={cursor}'}")
+        titles |= {note["title"] for note in page["notes"]}
+        cursor = page["next"]
+    framed = [[frame.format(title) for title in sorted(titles)] for frame in QUESTION_FRAMES]
     rng = random.Random(seed)
-    frames = itertools.cycle(QUESTION_FRAMES)
-    return [next(frames).format(rng.choice(titles)) for _ in range(QUESTIONS)]
+    for of_frame in framed:
+        rng.shuffle(of_frame)
+    mixed = list(dict.fromkeys(itertools.chain.from_iterable(zip(*framed, strict=True))))
+    return [mixed[n] if n < len(mixed) else f"{mixed[n % len(mixed)]} {n}" for n in range(count)]
 
 
 def ask(connection: Connection, text: str, **more: object) -> list[dict[str, object]]:
@@ -48,8 +58,8 @@ def ask(connection: Connection, text: str, **more: object) -> list[dict[str, obj
     return results
 
 
-def bare_embedding_ms(texts: list[str]) -> float:
-    """The median time of embedding a question alone, in this process with the same model."""
+def bare_embedding_ms(lists: list[list[str]]) -> float:
+    """The median time of embedding a question alone, in this process with the same model; the best of the lists."""
     import os
 
     from mindnetd.inference.backends import open_embedder
@@ -58,34 +68,53 @@ def bare_embedding_ms(texts: list[str]) -> float:
 
     embedder = open_embedder(EmbedderOptions(cache_dir=places(os.environ).models))
     try:
-        fresh = iter([f"{text} {number}" for number, text in enumerate(texts)])
-        return median_ms(lambda: embedder.embed_query(next(fresh)), len(texts))
+        return min(median_each_ms(embedder.embed_query, texts) for texts in lists)
     finally:
         embedder.close()
 
 
 def measure_questions(daemon: Daemon, report: Report) -> None:
+    """Three passes over questions that nobody has asked this daemon before: nothing about them is remembered."""
     connection = daemon.connection()
-    texts = questions(connection)
-
-    passes = itertools.count()
-
-    def one_pass() -> float:
-        number = next(passes)  # other words each time, so that no vector of a question is remembered
-        order = iter([f"{text} {number}" for text in texts])
-        return median_ms(lambda: ask(connection, next(order)), len(texts))
-
-    embedding = bare_embedding_ms(texts)
+    asked = questions(connection, PASSES * QUESTIONS)
+    lists = [asked[start : start + QUESTIONS] for start in range(0, len(asked), QUESTIONS)]
+    embedding = bare_embedding_ms(lists)
     with empty_route() as path:
         empty = Connection(path)
         floor = median_ms(lambda: empty.call("GET", "/"), 200)
         empty.close()
-    value = best_of(one_pass)
+    before = daemon.cpu_s()
+    passes = [median_each_ms(lambda text: connection.raw("POST", "/query", {"text": text}), texts) for texts in lists]
+    cpu = (daemon.cpu_s() - before) / len(asked) * 1000
     report.row(
-        f"query over the socket, median of {len(texts)} mixed, best of 3", f"{value:.1f} ms", f"{embedding + 5:.1f} ms",
-        f"embed {embedding:.1f}, route {floor:.1f} ms",
+        f"query over the socket, median of {QUESTIONS} new ones, best of {PASSES}", f"{min(passes):.1f} ms",
+        f"{embedding + 5:.1f} ms", f"embed {embedding:.1f}, route {floor:.1f} ms",
     )  # fmt: skip
+    report.row("  the passes; CPU of the daemon a question", f"{_listed(passes)} ms", "", f"{cpu:.1f} ms")
     connection.close()
+
+
+def _listed(values: list[float]) -> str:
+    return " ".join(f"{value:.1f}" for value in values)
+
+
+def measure_client(daemon: Daemon, report: Report) -> None:
+    """The time of `mindnet query` from the shell, beyond a Python that does nothing."""
+    command = [sys.executable, "-m", "mindnetd.client.main", "--socket", str(daemon.socket), "query", "garden"]
+
+    def once() -> None:
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+
+    once()
+    connection = daemon.connection()
+    answer = median_ms(lambda: connection.raw("POST", "/query", {"text": "garden"}), 20)
+    connection.close()
+    nothing = empty_python_ms()
+    value = best_of(lambda: median_ms(once, 10))
+    report.row(
+        "mindnet query beyond an empty Python, best of 3", f"{value - nothing:.0f} ms", "60 ms",
+        f"python {nothing:.0f}, answer {answer:.0f} ms",
+    )  # fmt: skip
 
 
 def measure_saves(daemon: Daemon, report: Report, label: str, *, vectors: bool = True, saves: int = SAVES) -> None:
@@ -158,6 +187,7 @@ def main() -> int:
                 "memory after it: resident, peak", f"{daemon.memory_mb():.0f}, {daemon.memory_mb('VmHWM'):.0f} MB"
             )
             measure_questions(daemon, report)
+            measure_client(daemon, report)
             measure_saves(daemon, report, "idle")
             measure_restart(daemon, report)
             measure_idle(daemon, report, args.idle)

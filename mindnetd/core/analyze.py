@@ -161,7 +161,7 @@ class Marker:
 
     def __init__(self, wanted: frozenset[str], lang: str) -> None:
         self._wanted, self._lang = wanted, lang
-        self._heads = None if lang in _PREFIXED else _heads(wanted)
+        self._heads = None if lang in _PREFIXED else _heads(wanted, lang)
         self._seen: set[str] = set()
         self._marked: dict[str, tuple[list[str], bool]] = {}
 
@@ -209,12 +209,12 @@ class Marker:
         return [term for term in self._wanted if term in word and _PAIRED.search(term)] or [word], True
 
 
-def _heads(wanted: frozenset[str]) -> frozenset[str]:
+def _heads(wanted: frozenset[str], lang: str) -> frozenset[str]:
     """How a token of ASCII, or a part of one, begins that has one of the terms: up to three characters, no capitals.
 
     As the term does: stemmers that take off no prefixes leave three letters of a term of four or more, two of a shorter
-    one. Otherwise begin ``dying`` (*die*), ``Aepfel`` (*apfel*), ``essay`` (*esay* in Finnish), short words (``ts`` is
-    *t* in French), and what is joined, as ``e-mail`` (*email*).
+    one. Otherwise begin ``dying`` (*die*), short words (``ts`` is *t* in French), ``Aepfel`` (*apfel*) in German,
+    ``essay`` (*esay*) in Finnish, and what is joined, as ``e-mail`` (*email*).
     """
     heads: set[str] = set()
     for term in wanted:
@@ -222,15 +222,15 @@ def _heads(wanted: frozenset[str]) -> frozenset[str]:
         if not second:
             heads.add(first)
             continue
-        heads |= {first + second + third, first + first + second, first + "-", first + "'"}
+        heads |= {first + second + third, first + "-", first + "'"}
         if third:
-            heads |= {first + second + second, first + second + "-", first + second + "'"}
+            heads |= {first + second + "-", first + second + "'"}
         if second == "i":
             heads.add(first + "y")
-        if first in "aou":
-            heads.add(first + "e")
-        if second in "aou":
-            heads.add(first + second + "e")
+        if lang == "de":
+            heads |= {first + "e", first + second + "e"}
+        elif lang == "fi":
+            heads |= {first + first + second, first + second + second}
     return frozenset(head for head in heads if len(head) == 1 or head[0] not in heads)
 
 

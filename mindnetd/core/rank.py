@@ -126,10 +126,12 @@ def _rrf(
 
 def spread(notes: NDArray[np.int32], order: Sequence[int]) -> NDArray[np.float64]:
     """The diversity term: 0 for the best candidate of a note, then -1/2, -2/3, ... (`order`: best first)."""
-    ranked = notes[np.asarray(order, np.int64)]
-    by_note = np.argsort(ranked, kind="stable")
-    sizes = np.unique_counts(ranked).counts
-    before = np.arange(len(ranked)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    values = np.zeros(len(notes))
-    values[np.asarray(order, np.int64)[by_note]] = (0.0 - before) / (before + 1.0)
-    return values
+    note_of = notes.tolist()
+    values = [0.0] * len(note_of)
+    seen: dict[int, int] = {}
+    for place in order:  # some hundred candidates: plain Python is done before numpy has begun
+        before = seen.get(note_of[place], 0)
+        seen[note_of[place]] = before + 1
+        if before:
+            values[place] = -before / (before + 1.0)
+    return np.array(values)

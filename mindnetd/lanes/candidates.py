@@ -102,12 +102,14 @@ def rank(asked: Asked, lanes: Lanes) -> list[Place]:
 
 def _candidates(asked: Asked, lanes: Lanes) -> NDArray[np.int32]:
     """Document slots (ascending): the best of each lane and everything that is asked for by name."""
-    chosen = [np.array(places, np.int64) for _, places in lanes.named]
+    chosen = np.zeros(len(asked.snapshot.doc_key), bool)
+    for _, places in lanes.named:
+        chosen[places] = True
     if lanes.words is not None:
-        chosen.append(_best(lanes.words, max(asked.settings.k_l, asked.spec.top_k), 0.0))
+        chosen[_best(lanes.words, max(asked.settings.k_l, asked.spec.top_k), 0.0)] = True
     if lanes.near is not None:
-        chosen.append(_best(lanes.near, max(asked.settings.k_v, asked.spec.top_k), -np.inf))
-    return np.unique(np.concatenate(chosen)).astype(np.int32) if chosen else np.zeros(0, np.int32)
+        chosen[_best(lanes.near, max(asked.settings.k_v, asked.spec.top_k), -np.inf)] = True
+    return np.flatnonzero(chosen).astype(np.int32)
 
 
 def _best(scores: NDArray[Any], count: int, floor: float) -> NDArray[np.int64]:

@@ -58,7 +58,8 @@ def exact(
     if not len(slots):
         return np.zeros(0)
     starts = snapshot.passage_start[slots]
-    ends = np.append(snapshot.passage_start, len(snapshot.passage_rows))[slots + 1]
+    after = np.minimum(slots + 1, len(snapshot.passage_start) - 1)
+    ends = np.where(after > slots, snapshot.passage_start[after], len(snapshot.passage_rows))
     sizes = ends - starts
     first = np.cumsum(sizes) - sizes
     places = np.repeat(starts - first, sizes) + np.arange(int(sizes.sum()))
