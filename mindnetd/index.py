@@ -36,6 +36,7 @@ from mindnetd.writing.known import Known
 from mindnetd.writing.plan import Plan
 from mindnetd.writing.rows import RowMaker, hot_docs
 from mindnetd.writing.runs import Run
+from mindnetd.writing.twins import left_out, why_left_out
 
 log = logging.getLogger(__name__)
 
@@ -115,6 +116,9 @@ class Indexer:
     def finish(self, plan: Plan) -> list[str]:
         """The second half: names, links, rows, one commit, publish."""
         self._hold_back(plan)
+        for file in left_out(plan, self.known, self.classifier):
+            self._plain_file(file, plan)
+        plan.heal(self.known.troubled)
         self._name(plan)
         notes = tuple(self._rows.note(draft, file.stat.mtime_ns, plan.run, plan.force) for draft, file in plan.drafts)
         canvases = tuple(self._rows.canvas(path, raw, plan.run) for path, raw, _ in plan.canvases)
@@ -217,8 +221,7 @@ class Indexer:
             self.excluded = True
             plan.removed.add(key)
         if file.kind == "conflict":
-            message = "a conflict copy of a sync tool is not indexed: merge it into its note, then delete it"
-            plan.troubles.append(PathDiagnostics(file.path, (Diagnostic("conflict_copy", message),)))
+            plan.troubles.append(PathDiagnostics(file.path, (why_left_out(file.path, self.classifier),)))
 
     def _unreadable(self, file: VaultFile, why: Unreadable, plan: Plan) -> None:
         """Keep what is known of the file, and say so. A lost vault is not the file's trouble."""

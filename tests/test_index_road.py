@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from engine_kit import Bench, make_config, open_shared
 
+from mindnetd import index
 from mindnetd.errors import StoreError
 from mindnetd.inference.embedder import Embedder
 from mindnetd.store.dump import differences
+from mindnetd.watching.vaultio import Unreadable
+from mindnetd.writing.runs import Run
 
 
 @pytest.fixture(scope="module")
@@ -172,3 +175,17 @@ def test_the_vault_emptied_is_a_vault_missing(tmp_path, vault, embedder, opened)
     bench.settle()
     assert bench.writer.trouble is None
     assert bench.engine.counts().notes == 1
+
+
+def test_a_file_that_can_be_read_again_has_no_trouble_left(tmp_path, vault, embedder, opened, monkeypatch) -> None:
+    """Its diagnostic goes though its bytes are as before; what was indexed was served meanwhile."""
+    write(vault, "n.md", "Here.\n")
+    bench = start(opened, tmp_path, vault, embedder)
+    before = bench.dump()
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "read_stable", lambda *args, **kwargs: Unreadable("denied", "n.md: no right to read it"))
+        bench.engine.indexer.index(["n.md"], Run("test", ""))
+    assert [row[1] for row in bench.dump()["diagnostics"]] == ["unreadable"]
+    bench = start(opened, tmp_path, vault, embedder)
+    bench.engine.indexer.index(["n.md"], Run("test", ""))
+    assert differences(before, bench.dump()) == []

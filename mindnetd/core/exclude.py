@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from mindnetd.core.identity import nfc
@@ -82,6 +83,19 @@ class Classifier:
 def compile_rules(rules: Rules) -> Classifier:
     """Make a classifier of `rules`; patterns that cannot be used are in its ``problems``."""
     return Classifier(rules)
+
+
+def twins(paths: Collection[str]) -> frozenset[str]:
+    """Those of `paths` that another one beats which differs in Unicode form only: the NFC form, else the first."""
+    odd: dict[str, list[str]] = {}
+    for path in paths:
+        if nfc(path) != path:
+            odd.setdefault(nfc(path), []).append(path)
+    lost: set[str] = set()
+    for key, spelled in odd.items():
+        best = key if key in paths else min(spelled)
+        lost.update(path for path in spelled if path != best)
+    return frozenset(lost)
 
 
 def _glob(pattern: str) -> str:

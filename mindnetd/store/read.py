@@ -17,7 +17,7 @@ from mindnetd.store.read_notes import (
     stored_note,
     texts,
 )
-from mindnetd.store.read_runs import config, diagnostics, embeddings_total, query_log, run, runs
+from mindnetd.store.read_runs import config, diagnostics, embeddings_total, query_log, run, runs, troubled_paths
 
 __all__ = [
     "StoreTexts",
@@ -45,5 +45,6 @@ __all__ = [
     "runs",
     "stored_note",
     "texts",
+    "troubled_paths",
     "unresolved",
 ]

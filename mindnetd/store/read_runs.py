@@ -44,6 +44,12 @@ def diagnostics(db: Database, keys: Sequence[int] | None = None) -> tuple[Stored
     return tuple(StoredDiagnostic(path, owner, Diagnostic(*rest)) for path, owner, *rest in rows)
 
 
+def troubled_paths(db: Database) -> set[str]:
+    """The files with diagnostics of their own, being no notes: conflict copies, unreadable files."""
+    with db.reader() as reader:
+        return {path for (path,) in reader.rows("SELECT DISTINCT path FROM diagnostics WHERE owner IS NULL")}
+
+
 def query_log(db: Database, limit: int = 100, offset: int = 0) -> tuple[QueryRow, ...]:
     """Logged queries, newest first."""
     with db.reader() as reader:

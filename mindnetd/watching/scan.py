@@ -11,10 +11,11 @@ import os
 import stat as stat_bits
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from mindnetd.core.exclude import twins
 from mindnetd.core.records import FileKind, VaultFile
 from mindnetd.errors import VaultError
 from mindnetd.watching.vaultio import ABSENT, RootId, file_stat, link_end, vault_name
@@ -73,6 +74,8 @@ def scan(root: Path, classifier: Classifier) -> ScanResult:
         raise VaultError(f"vault {root}: {error.strerror}; give the folder of your notes as `vault`") from error
     walk = _Walk(top, classifier)
     walk.run()
+    for path in twins({path for path, file in walk.files.items() if file.kind in ("note", "canvas")}):
+        walk.files[path] = replace(walk.files[path], kind="conflict")
     return ScanResult(
         files=walk.files,
         folders=walk.folders,

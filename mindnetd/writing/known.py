@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from mindnetd.core.identity import nfc
 from mindnetd.core.records import NoteMeta, VaultFile
 from mindnetd.lanes.hot import HotIndex, HotRows
 from mindnetd.store import read
@@ -23,6 +24,10 @@ class Known:
         self.notes: dict[str, NoteMeta] = {}
         self.canvases: dict[str, StoredCanvas] = {}
         self._paths: dict[int, str] = {}
+        self.troubled: set[str] = set()
+        """Paths with diagnostics of a file that is no note: they go when the file is read after all."""
+        self.odd_spellings: dict[str, set[str]] = {}
+        """Paths of files that are not in NFC, by their NFC form; few, on most vaults none."""
 
     def load(self, db: Database, notes: Iterable[NoteMeta]) -> None:
         """Take over what the database holds, without reading a note."""
@@ -30,6 +35,8 @@ class Known:
         self.files = dict(read.load_files(db))
         for path in self.files:
             self.book.names.add(path)
+            self._spell(path)
+        self.troubled = read.troubled_paths(db)
         self.notes = {note.path: note for note in notes}
         for note in self.notes.values():
             self.book.ids.set(note.path, note.note_id)
@@ -47,6 +54,10 @@ class Known:
         known = self.notes.get(path) or self.canvases.get(path)
         return known.key if known else None
 
+    def _spell(self, path: str) -> None:
+        if nfc(path) != path:
+            self.odd_spellings.setdefault(nfc(path), set()).add(path)
+
     def read_paths(self) -> list[str]:
         """Every path whose bytes were read: notes and canvases, sorted."""
         return sorted([*self.notes, *self.canvases])
@@ -59,8 +70,12 @@ class Known:
         """`batch` has been committed."""
         for path in batch.files_removed:
             self.files.pop(path, None)
+            self.odd_spellings.get(nfc(path), set()).discard(path)
         for file in batch.files_upsert:
             self.files[file.path] = file
+            self._spell(file.path)
+        for row in batch.path_diagnostics:
+            (self.troubled.add if row.diagnostics else self.troubled.discard)(row.path)
         for key in batch.removed:
             path = self._paths.pop(key)
             self.notes.pop(path, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields, replace
 
 from mindnetd.core.derive import Draft
@@ -48,6 +48,12 @@ class Plan:
         for entry in fields(Plan):
             setattr(self, entry.name, getattr(rest, entry.name))
         return first
+
+    def heal(self, troubled: Collection[str]) -> None:
+        """Those of `troubled` that have been read, or looked at, without a trouble now have none any more."""
+        still = {trouble.path for trouble in self.troubles}
+        read = [file for _, file in self.drafts] + [file for *_, file in self.canvases] + self.files
+        self.troubles += [PathDiagnostics(f.path, ()) for f in read if f.path in troubled and f.path not in still]
 
     def paths(self) -> list[str]:
         """Every path that was read for it."""
