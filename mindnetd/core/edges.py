@@ -49,9 +49,9 @@ def edges_of(
         return ()
     source = _End(identity.note_uuid(prefix, note.path), "note", note.path)
     evidence = Evidence(note)
-    far = [_far_end(prefix, one) for one in kept]
-    declared = _declared(source, zip(kept, far, strict=True), evidence)
-    return (*declared.values(), *_by_rule(source, kept, far, RuleBook(note, types), declared, evidence).values())
+    ended = [(one, _far_end(prefix, one)) for one in kept]
+    declared = _declared(source, ended, evidence)
+    return (*declared.values(), *_by_rule(source, ended, RuleBook(note, types), evidence, declared).values())
 
 
 def edges_of_links(prefix: str, path: str, links: Sequence[ResolvedLink]) -> tuple[Edge, ...]:
@@ -83,11 +83,11 @@ def _declared(source: _End, links: Iterable[tuple[ResolvedLink, _End]], evidence
 
 
 def _by_rule(
-    source: _End, links: Sequence[ResolvedLink], far: Sequence[_End], rules: RuleBook, declared: _Keyed, told: Evidence
+    source: _End, links: Iterable[tuple[ResolvedLink, _End]], rules: RuleBook, told: Evidence, declared: _Keyed
 ) -> _Keyed:
     """Rule edges: every link that a rule holds for counts, the strongest rule gives the weight and the evidence."""
     edges: _Keyed = {}
-    for one, end in zip(links, far, strict=True):
+    for one, end in links:
         for relation, weight in rules.of(one.link, end.kind).items():
             key = (relation, end.id)
             seen = edges.get(key)

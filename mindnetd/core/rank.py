@@ -37,6 +37,8 @@ class RetrievalSettings:
     """Languages the embedding model was made for; elsewhere the words lead. Empty: all."""
     foreign_dense_share: float = 0.5
     """Share of alpha + beta that the vectors keep for questions in other languages."""
+    shared_tag_notes: int = 8
+    """A tag on so many notes at most relates them to each other (`core.shared_tags`); below 2: none does."""
 
 
 @dataclass(frozen=True, slots=True)

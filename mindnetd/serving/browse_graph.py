@@ -5,12 +5,14 @@ What may be seen is decided in ``shown_graph``, how it is walked in ``core.graph
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mindnetd.core import graph
 from mindnetd.core.records import NoteMeta
+from mindnetd.core.shared_tags import TagTable
 from mindnetd.errors import BadRequest
 from mindnetd.serving.browse import Browser, paged
 from mindnetd.serving.missing import missing_key
@@ -18,6 +20,7 @@ from mindnetd.serving.refs import Notes
 from mindnetd.serving.services import Services
 from mindnetd.serving.shown_graph import (
     BACKLINK,
+    UNRESOLVED,
     Direction,
     ShownGraph,
     edge_out,
@@ -51,19 +54,31 @@ class GraphBrowser:
     def __init__(self, services: Services, browser: Browser) -> None:
         self._services = services
         self._browser = browser
+        self._tags_lock = threading.Lock()
+        self._tags: tuple[Notes, TagTable] = ((), TagTable(()))
 
-    def shown(self, view: View) -> ShownGraph:
-        """The graph for one request."""
-        return ShownGraph(self._services, self._browser.refs, view)
+    def shown(self, view: View, *, with_tags: bool = False) -> ShownGraph:
+        """The graph for one request, with or without the pairs of notes that share a rare tag."""
+        return ShownGraph(self._services, self._browser.refs, view, self._table() if with_tags else None)
+
+    def _table(self) -> TagTable:
+        """The notes by tag, made anew when a note has changed."""
+        notes = self._browser.snapshot().notes
+        with self._tags_lock:
+            if self._tags[0] is not notes:
+                self._tags = (notes, TagTable(notes))
+            return self._tags[1]
 
     # ------------------------------------------------------------------------------------------------- around a note
 
     def neighbours(self, ref: str, walk: Walk, view: View) -> Json:
         """One hop in the asked direction, heaviest first. Raises NotFound, Conflict (``ambiguous``)."""
         found = self._browser.find(ref, view)
-        shown = self.shown(view)
-        kept = tuple(relation for relation in walk.relations if relation != BACKLINK)
+        shown = self.shown(view, with_tags=True)
+        kept = tuple(relation for relation in walk.relations if relation not in (BACKLINK, UNRESOLVED))
         edges = shown.around([found.id], walk.direction, kept) if kept or not walk.relations else []
+        if UNRESOLVED in walk.relations:
+            edges += [edge for edge in shown.around([found.id], walk.direction) if edge.dst_kind == UNRESOLVED]
         if BACKLINK in walk.relations:
             edges += shown.backlinks(found.id, walk.direction)
         ties = {edge.id: tie_of(edge) for edge in edges}
@@ -83,7 +98,7 @@ class GraphBrowser:
         A URL is no way from one note to another: thousands may cite it and have nothing else in common.
         """
         found = self._browser.find(ref, view)
-        shown = self.shown(view)
+        shown = self.shown(view, with_tags=True)
         relations = tuple("references" if relation == BACKLINK else relation for relation in walk.relations)
         ball = graph.collect(
             found.id,
@@ -161,16 +176,25 @@ class GraphBrowser:
         edges: dict[str, dict[str, int]] = {}
         for (relation, source), count in sorted(counts.items()):
             edges.setdefault(relation, {"declared": 0, "rule": 0})[source] = count
-        shown_keys = snapshot.doc_key[scope.docs]
+        owners = [
+            int(slot)
+            for key, slot in zip(snapshot.doc_key[scope.docs], snapshot.doc_note[scope.docs], strict=True)
+            if int(key) not in snapshot.slot_of  # a note without text is a document, but no chunk
+        ]
+        structural = {"belongs_to": len(owners), "next": len(owners) - len(set(owners))}
+        structural |= {"prev": structural["next"], BACKLINK: read.backlink_count(services.db, hidden)}
+        for relation, count in structural.items():
+            edges.setdefault(relation, {"declared": 0, "rule": 0})["structural"] = count
         return {
             "documents": sum(meta is not None and view.shows(meta) for meta in snapshot.notes),
-            "chunks": sum(int(key) not in snapshot.slot_of for key in shown_keys),
+            "chunks": len(owners),
             "passages": scope.ready + scope.pending,
             "entities": 0,
             "relationships": 0,
             "communities": 0,
             "unresolved": len(missing),
             "edges": edges,
+            "shared_tags": self._table().count(view.shows, services.searcher.settings.shared_tag_notes),
             "embeddings": {"stored": stored, "made_total": made, "reused_total": reused},
             "database_bytes": services.db.size_bytes(),
         }

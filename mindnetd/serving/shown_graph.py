@@ -13,6 +13,7 @@ from mindnetd.core.graph import Around, Tie, weight_of
 from mindnetd.core.graph_masks import as_missing
 from mindnetd.core.identity import edge_uuid
 from mindnetd.core.records import Edge, NoteMeta
+from mindnetd.core.shared_tags import SharedTags, TagTable
 from mindnetd.lanes.snapshot import HotSnapshot
 from mindnetd.serving.refs import Notes, RefIndex
 from mindnetd.serving.services import Services
@@ -25,6 +26,9 @@ Json = dict[str, Any]
 MOST_EDGES = 50_000
 """Edges read for one step of a walk."""
 BACKLINK = "backlink"
+RELATED = "related_to"
+UNRESOLVED = "unresolved"
+"""What to ask for to see the edges to names that no file has, whatever their relation."""
 
 
 class ShownGraph:
@@ -33,8 +37,8 @@ class ShownGraph:
     What was read stays: ``edges`` and ``nodes`` by id. ``cut`` is set when a step had more edges than are read.
     """
 
-    def __init__(self, services: Services, refs: RefIndex, view: View) -> None:
-        self._services, self._refs, self._view = services, refs, view
+    def __init__(self, services: Services, refs: RefIndex, view: View, tags: TagTable | None = None) -> None:
+        self._services, self._refs, self._view, self._tags = services, refs, view, tags
         self._canvases: dict[str, StoredCanvas] | None = None
         self._masks: tuple[Edge, ...] | None = None
         self.edges: dict[str, Edge] = {}
@@ -42,7 +46,10 @@ class ShownGraph:
         self.cut = False
 
     def around(self, ids: Sequence[str], direction: Direction = "both", relations: Sequence[str] = ()) -> list[Edge]:
-        """The edges that leave or reach these nodes. Raises StoreError."""
+        """The edges that leave or reach these nodes, with a table of tags those of shared tags too. Raises StoreError.
+
+        A shared tag has no direction: who asks for one asks for what is written.
+        """
         stored = read.edges_around(self._services.db, ids, direction, relations, MOST_EDGES + 1)
         self.cut = self.cut or len(stored) > MOST_EDGES
         notes = self._services.hot.snapshot().notes  # after the read: what has just been hidden is not shown
@@ -53,8 +60,23 @@ class ShownGraph:
             sides = {"out": (edge.src_id,), "in": (edge.dst_id,)}.get(direction, (edge.src_id, edge.dst_id))
             if wanted.intersection(sides) and (not relations or edge.relation in relations):
                 found[edge.id] = edge
+        if self._tags is not None and direction == "both" and (not relations or RELATED in relations):
+            told = {frozenset((edge.src_id, edge.dst_id)) for edge in found.values() if edge.relation == RELATED}
+            for pair in self._sharing(wanted, notes):
+                if frozenset((pair.first.id, pair.second.id)) not in told:
+                    ends |= {pair.first.id: pair.first, pair.second.id: pair.second}
+                    edge = shared_edge(pair)
+                    found[edge.id] = edge
         self._keep(found.values(), ends, notes)
         return list(found.values())
+
+    def _sharing(self, ids: set[str], notes: Notes) -> Iterable[SharedTags]:
+        """The pairs of shown notes, one of them of `ids`, that share a rare tag."""
+        if self._tags is None:
+            return ()
+        asked = self._refs.by_id(ids, notes).values()
+        shows, most = self._view.shows, self._services.searcher.settings.shared_tag_notes
+        return [pair for note in asked if shows(note) for pair in self._tags.of(note, shows, most)]
 
     def backlinks(self, node: str, direction: Direction) -> list[Edge]:
         """References of and to a node, reversed."""
@@ -162,6 +184,25 @@ def reversed_edge(edge: Edge) -> Edge:
     )
 
 
+def shared_edge(pair: SharedTags) -> Edge:
+    """Two notes with rare tags in common as an edge by rule; the tags are its evidence."""
+    first, second = pair.first, pair.second
+    return Edge(
+        id=edge_uuid(RELATED, "rule", first.id, second.id, "note"),
+        src_id=first.id,
+        dst_id=second.id,
+        src_kind="note",
+        dst_kind="note",
+        dst_label=second.path,
+        relation=RELATED,
+        scope="note",
+        source="rule",
+        weight=pair.weight,
+        occurrences=len(pair.tags),
+        evidence=" ".join(f"#{tag}" for tag in pair.tags)[:200],
+    )
+
+
 def note_node(meta: NoteMeta) -> Json:
     """A note as a node."""
     return {"id": meta.id, "kind": "note", "label": meta.title, "path": meta.path, "type": meta.type}
@@ -184,6 +225,7 @@ def edge_out(edge: Edge) -> Json:
         "evidence": edge.evidence,
         "line": edge.line,
         "occurrences": edge.occurrences,
+        "by": edge.resolved_by,
     }
 
 

@@ -29,7 +29,10 @@ class ReachedNode(Node):
 
 
 class EdgeOut(Reply):
-    """A directed edge; ``evidence`` and ``line`` say where it is written, ``occurrences`` how often."""
+    """A directed edge; ``evidence`` and ``line`` say where it is written, ``occurrences`` how often.
+
+    ``by`` is ``id`` where no file has the name that is asked for, but a note has it as its frontmatter id.
+    """
 
     id: str
     src: str
@@ -40,6 +43,7 @@ class EdgeOut(Reply):
     evidence: str
     line: int | None
     occurrences: int
+    by: Literal["id"] | None
 
 
 class GraphReply(Reply):

@@ -204,7 +204,10 @@ class StatusReply(Reply):
 
 
 class StatsReply(Reply):
-    """``GET /stats``: counts of what the request may see; ``edges`` is relation, then source."""
+    """``GET /stats``: counts of what the request may see; ``edges`` is relation, then source.
+
+    ``shared_tags`` are pairs of notes that share a rare tag: found when asked for, so not among the edges.
+    """
 
     documents: int
     chunks: int
@@ -214,5 +217,6 @@ class StatsReply(Reply):
     communities: int
     unresolved: int
     edges: dict[str, dict[str, int]]
+    shared_tags: int
     embeddings: dict[str, int]
     database_bytes: int

@@ -28,6 +28,7 @@ CASTS: Mapping[str, read.Cast] = {
     "retrieval.foreign_dense_share": read.number(0, 1),
     "retrieval.top_k": read.whole(1, 1000),
     "retrieval.hops": read.whole(0, 4),
+    "retrieval.shared_tag_notes": read.whole(0, 1000),
     "time_decay.lambda": read.number(0, 100),
     "relation_weights": read.weights(-10, 10),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mindnetd.store.read_graph import edge_counts, edges_around, load_edges, unresolved
+from mindnetd.store.read_graph import backlink_count, edge_counts, edges_around, load_edges, unresolved
 from mindnetd.store.read_hot import load_canvases, load_files, load_hot, load_meta, load_vectors
 from mindnetd.store.read_notes import (
     StoreTexts,
@@ -21,6 +21,7 @@ from mindnetd.store.read_runs import config, diagnostics, embeddings_total, quer
 
 __all__ = [
     "StoreTexts",
+    "backlink_count",
     "backlinks",
     "canvas_links",
     "config",

@@ -57,6 +57,12 @@ def edge_counts(db: Database, hidden_ids: Sequence[str] = ()) -> EdgeCounts:
     return EdgeCounts({(relation, source): count for relation, source, count in rows}, missing)
 
 
+def backlink_count(db: Database, hidden_ids: Sequence[str] = ()) -> int:
+    """Pairs of which the second refers to the first, a note, without notes of `hidden_ids`. Raises StoreError."""
+    with db.reader() as reader:
+        return int(reader.rows(statements("read")["backlink_count"], [word_list(hidden_ids)])[0][0])
+
+
 def unresolved(db: Database) -> tuple[UnresolvedLink, ...]:
     """All links that lead nowhere, by path and place. External URLs are no such links."""
     with db.reader() as reader:

@@ -44,6 +44,11 @@ SELECT relation, source, count(*) FROM edges
 WHERE src_id NOT IN (SELECT id FROM hidden) AND dst_id NOT IN (SELECT id FROM hidden)
 GROUP BY relation, source ORDER BY relation, source
 
+-- name: backlink_count
+WITH hidden AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> '')
+SELECT count(*) FROM structural_edges
+WHERE relation = 'backlink' AND src_id NOT IN (SELECT id FROM hidden) AND dst_id NOT IN (SELECT id FROM hidden)
+
 -- name: unresolved_count
 WITH hidden AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> '')
 SELECT count(DISTINCT dst_id) FROM edges
