@@ -91,9 +91,14 @@ def run_unresolved(call: Call) -> int:
     rows = []
     for item in _all(call, "unresolved", call.seen):
         first = item["sources"][0] if item["sources"] else {"path": "", "line": None}
-        rows.append(
-            [item["target"], f"{item['count']}x", f"{first['path']}:{first['line'] or 1}" if first["path"] else ""]
-        )
+        names = " = ".join([item["target"], *item["spellings"][1:]])
+        rows.append([names, f"{item['count']}x", f"{first['path']}:{first['line'] or 1}" if first["path"] else ""])
+    return _print(call, rows)
+
+
+def run_orphans(call: Call) -> int:
+    """Notes without an edge from or to another note."""
+    rows = [[n["path"], n["title"], n["type"] or "", n["modified"]] for n in _all(call, "orphans", call.seen)]
     return _print(call, rows)
 
 

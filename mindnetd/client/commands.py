@@ -71,7 +71,9 @@ FILTERS = (
 LIMIT = Opt(("-n", "--limit"), "how many", "N", integer=True)
 RELATION = Opt(("--relation",), "only edges of this relation", "R")
 DEPTH = Opt(("--depth",), "how many steps from the note, 1 to 4 (default 2)", "N", integer=True)
-FORMAT = Opt(("--format",), "tree, json, mermaid, dot or html", "F", choices=("tree", "json", "mermaid", "dot", "html"))
+FORMS = ("tree", "json", "mermaid", "dot", "html")
+FORMAT = Opt(("--format",), "tree (default), list, json, mermaid, dot or html", "F", choices=(*FORMS, "list"))
+LISTED = Opt(("--format",), "list (default), tree, json, mermaid, dot or html", "F", choices=("list", *FORMS))
 WAIT = Opt(("--wait",), "show progress until it is done")
 NOTE = Arg("note", "id, path, title or alias")
 
@@ -105,28 +107,41 @@ COMMANDS = (
         (
             Opt(("--kind",), "only edges of this relation", "K"),
             Opt(("--direction",), "in, out or both", "D", choices=("in", "out", "both")),
+            LISTED,
+            LIMIT,
             *SEEN,
         ),
     ),
     Command(
         "expand",
-        "the notes around a note",
+        "the notes around a note, best first, each with the best way to it",
         "graph",
         (NOTE,),
         (
             Opt(("--hops",), "how many steps, 1 to 4 (default 2)", "N", integer=True),
+            Opt(("--decay",), "what a step leaves of a score, above 0 to 1 (default 0.5)", "X"),
             RELATION,
+            LISTED,
             LIMIT,
             *SEEN,
         ),
     ),
     Command("subgraph", "the graph around a note", "graph", (NOTE,), (DEPTH, RELATION, FORMAT, LIMIT, *SEEN)),
+    Command(
+        "path",
+        "the shortest way between two notes, with the words that link them",
+        "graph",
+        (NOTE, Arg("other", "the other note")),
+        (RELATION, *SEEN),
+    ),
+    Command("related", "notes near in meaning and in the graph, and why", "graph", (NOTE,), (LIMIT, *SEEN)),
+    Command("orphans", "notes that no note links to and that link to none", "browse", (), (LIMIT, *SEEN)),
     Command("unresolved", "link targets that no note answers to", "browse", (), (LIMIT, *SEEN)),
     Command("diagnostics", "what is wrong in the notes", "browse", (NOTE._replace(optional=True),), (LIMIT, *SEEN)),
     Command("status", "what the daemon does", "state", (), (Opt(("--follow",), "again each second"),)),
     Command("stats", "counts", "state", (), SEEN),
-    Command("runs", "import runs", "state", (Arg("run", "one run's id", optional=True),), (LIMIT,)),
-    Command("log", "questions that were asked, where privacy.query_log is on", "state", (), (LIMIT,)),
+    Command("runs", "import runs", "state", (Arg("run", "one run's id", optional=True),), (LIMIT, *SEEN)),
+    Command("log", "questions that were asked, where privacy.query_log is on", "state", (), (LIMIT, *SEEN)),
     Command("events", "what happens, a line per event", "state", (), SEEN),
     Command(
         "reindex",

@@ -1,76 +1,75 @@
-"""The graph as one self-contained HTML page: a small force layout, no scripts or fonts from anywhere."""
+"""The graph as one self-contained HTML page: its parts lie in ``assets`` and are read only when a page is made.
+
+Text of notes reaches the page only as JSON data, and the page puts it into the document only as text; its policy lets
+no script or style run but the two that are in it (by their hashes) and loads nothing from anywhere.
+"""
 
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mindnetd.client.graph import Graph
 
-HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>__TITLE__</title>
-<meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<style>
-body { margin: 0; font: 14px system-ui, sans-serif; background: Canvas; color: CanvasText; color-scheme: light dark; }
-svg { width: 100vw; height: 100vh; display: block; cursor: grab; }
-line { stroke: GrayText; stroke-opacity: .5; }
-circle { stroke: Canvas; stroke-width: 1.5; cursor: pointer; }
-text { font-size: 12px; fill: CanvasText; pointer-events: none; }
-.edge { font-size: 9px; fill: GrayText; }
-</style></head><body><svg></svg>
-<script type="application/json" id="graph">"""
-
-SCRIPT = """</script><script>
-const graph = JSON.parse(document.getElementById("graph").textContent);
-const colors = {note: "#4c8bf5", file: "#8f8f8f", url: "#2e9e6b", unresolved: "#d9822b"};
-const svg = document.querySelector("svg"), NS = svg.namespaceURI;
-const put = (element, values) => { for (const k in values) element.setAttribute(k, values[k]); return element; };
-const make = (tag, values) => svg.appendChild(put(document.createElementNS(NS, tag), values));
-const spiral = (i, f) => f(i * 2.4) * 30 * Math.sqrt(i);
-const nodes = graph.nodes.map((n, i) => ({...n, x: spiral(i, Math.cos), y: spiral(i, Math.sin), vx: 0, vy: 0}));
-const byId = new Map(nodes.map(n => [n.id, n]));
-const edges = graph.edges.map(e => ({...e, a: byId.get(e.src), b: byId.get(e.dst)}))
-  .filter(e => e.a && e.b && e.a !== e.b);
-for (const e of edges) { e.line = make("line", {}); e.text = make("text", {class: "edge", "text-anchor": "middle"});
-  e.text.textContent = e.relation; }
-for (const n of nodes) { n.dot = make("circle", {r: n === nodes[0] ? 9 : 6, fill: colors[n.kind] || "#888"});
-  n.text = make("text", {dx: 10, dy: 4}); n.text.textContent = n.label;
-  n.dot.append(Object.assign(document.createElementNS(NS, "title"), {textContent: n.path || n.label}));
-  n.dot.onpointerdown = ev => { held = n; ev.stopPropagation(); }; }
-let heat = 1, held = null, view = {x: 0, y: 0, k: 1}, pan = null;
-function step() {
-  for (const a of nodes) for (const b of nodes) { if (a === b) continue; const dx = a.x - b.x, dy = a.y - b.y;
-    const d = Math.max(dx * dx + dy * dy, 25); a.vx += dx / d * 40; a.vy += dy / d * 40; }
-  for (const e of edges) { const dx = e.b.x - e.a.x, dy = e.b.y - e.a.y;
-    const d = Math.hypot(dx, dy) || 1, f = (d - 110) / d * .04;
-    e.a.vx += dx * f; e.a.vy += dy * f; e.b.vx -= dx * f; e.b.vy -= dy * f; }
-  for (const n of nodes) { n.vx -= n.x * .004; n.vy -= n.y * .004; n.vx *= .7; n.vy *= .7;
-    if (n !== held) { n.x += n.vx * heat; n.y += n.vy * heat; } }
-  heat = held ? Math.max(heat, .5) : heat * .992; draw(); if (heat > .01) requestAnimationFrame(step);
-}
-function draw() {
-  const w = innerWidth / view.k, h = innerHeight / view.k;
-  svg.setAttribute("viewBox", [view.x - w / 2, view.y - h / 2, w, h]);
-  for (const e of edges) { put(e.line, {x1: e.a.x, y1: e.a.y, x2: e.b.x, y2: e.b.y});
-    put(e.text, {x: (e.a.x + e.b.x) / 2, y: (e.a.y + e.b.y) / 2}); }
-  for (const n of nodes) { put(n.dot, {cx: n.x, cy: n.y}); put(n.text, {x: n.x, y: n.y}); }
-}
-svg.onpointerdown = ev => { pan = ev; };
-onpointermove = ev => { const dx = ev.movementX / view.k, dy = ev.movementY / view.k;
-  if (held) { held.x += dx; held.y += dy; if (heat < .05) { heat = .5; step(); } }
-  else if (pan) { view.x -= dx; view.y -= dy; draw(); } };
-onpointerup = () => { held = pan = null; };
-onwheel = ev => { view.k *= ev.deltaY < 0 ? 1.1 : 1 / 1.1; draw(); };
-onresize = draw; step();
-</script></body></html>"""
+SCRIPTS = ("layout.js", "draw.js", "page.js")
+EDGE_FIELDS = ("relation", "source", "evidence", "line", "occurrences")
 
 
 def page(graph: Graph) -> Iterator[str]:
-    """The page's lines. Text of notes reaches it only as JSON data, so that no note can run a script."""
-    data = json.dumps({"nodes": list(graph.nodes.values()), "edges": list(graph.edges)}, ensure_ascii=True)
+    """The page, as one piece."""
+    script = '(() => {\n"use strict";\n' + "".join(map(asset, SCRIPTS)) + "})();\n"
+    style = asset("graph.css")
     title = next(iter(graph.nodes.values()))["label"]
-    safe = title.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    yield HEAD.replace("__TITLE__", safe) + data.replace("<", "\\u003c") + SCRIPT
+    values = {
+        "SCRIPT_HASH": _hash(script),
+        "STYLE_HASH": _hash(style),
+        "TITLE": _text(f"{title} - mindnet"),
+        "STYLE": style,
+        "DATA": _data(graph),
+        "SCRIPT": script,
+    }
+    head, *parts = asset("graph.html").split("{{")  # cut first: what is put in is not looked through again
+    yield head + "".join(values[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
+
+
+def asset(name: str) -> str:
+    """The text of a file of ``assets``."""
+    folder = __file__.rpartition("/")[0]
+    with open(f"{folder}/assets/{name}", encoding="utf-8", newline="") as file:  # pathlib costs 10 ms
+        return file.read()
+
+
+def _data(graph: Graph) -> str:
+    number = {node_id: place for place, node_id in enumerate(graph.nodes)}
+    nodes = [
+        {
+            "label": node["label"],
+            "path": node["path"],
+            "kind": node["kind"],
+            "type": node.get("type"),
+            "hops": node.get("hops", 1 if place else 0),
+            "score": node.get("score"),
+        }
+        for place, node in enumerate(graph.nodes.values())
+    ]
+    edges: list[dict[str, Any]] = [
+        {"s": number[edge["src"]], "t": number[edge["dst"]], **{name: edge.get(name) for name in EDGE_FIELDS}}
+        for edge in graph.edges
+        if edge["src"] in number and edge["dst"] in number
+    ]
+    told = {"nodes": nodes, "edges": edges, "truncated": graph.truncated}
+    # ASCII, and no "<": neither </script> nor <!-- can come of it, whatever a note is called
+    return json.dumps(told, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _text(text: str) -> str:
+    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

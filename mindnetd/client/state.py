@@ -116,7 +116,9 @@ def run_stats(call: Call) -> int:
 def run_runs(call: Call) -> int:
     """Import runs, newest first, or one of them."""
     one = call.args.run
-    body = call.client.get(f"/runs/{quote(one)}") if one else call.client.get("/runs", limit=call.args.limit)
+    body = call.client.get(
+        f"/runs/{quote(one)}" if one else "/runs", **({} if one else {"limit": call.args.limit}), **call.seen
+    )
     reply = json.loads(body)
     if call.json:
         call.raw(body)
@@ -143,7 +145,7 @@ def _run_row(run: Mapping[str, Any]) -> list[str]:
 
 def run_log(call: Call) -> int:
     """Logged questions, newest first."""
-    body = call.client.get("/query-log", limit=call.args.limit)
+    body = call.client.get("/query-log", limit=call.args.limit, **call.seen)
     entries = json.loads(body)["query_log"]
     if call.json:
         call.raw(body)
