@@ -26,6 +26,7 @@ from mindnetd.lanes.candidates import Asked, Place, look, rank
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.lanes.segments import BoolArray
 from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.lanes.sweep import Sweep
 from mindnetd.lanes.texts import RecentTexts
 
 _ATTEMPTS = 3
@@ -101,24 +102,27 @@ class Searcher:
         return None
 
     def _rank(self, asked: Asked, clock: Stopwatch, deadline: Deadline, warnings: list[str]) -> list[Place]:
-        """The best documents, in order."""
+        """The best documents, in order. The vectors are begun with first: another thread works meanwhile."""
+        begun = (
+            Sweep(asked.snapshot.vectors, asked.vector) if asked.vector is not None and not self._approximate else None
+        )
         docs = self._admitted(asked, deadline, warnings)
         words = lexical.bm25(asked.snapshot, asked.scope, asked.slots) if "lexical" in asked.spec.lanes else None
         clock.lap("lexical")
         deadline.check()
-        near = self._near(asked, docs)
+        near = self._near(asked, docs, begun)
         clock.lap("dense")
         deadline.check()
         return rank(asked, look(asked, docs, words, near))
 
-    def _near(self, asked: Asked, docs: BoolArray) -> dense.Near | None:
+    def _near(self, asked: Asked, docs: BoolArray, begun: Sweep | None) -> dense.Near | None:
         """The cosines of the documents; None where the vectors do not take part."""
         if asked.vector is None:
             return None
         if self._approximate is not None:
             count = max(asked.settings.k_v, asked.spec.top_k)
             return dense.Near(self._approximate.cosines(asked.snapshot, asked.vector, docs, count))
-        return dense.near(asked.snapshot, asked.vector)
+        return dense.near(asked.snapshot, asked.vector, begun)
 
     def _admitted(self, asked: Asked, deadline: Deadline, warnings: list[str]) -> BoolArray:
         """The documents that filters, negations and quoted phrases let through, for every lane alike."""

@@ -19,6 +19,7 @@ from mindnetd.core.snippet import _HEADING, _word_end, _word_start, make_snippet
 from mindnetd.lanes import dense, sweep
 from mindnetd.lanes.candidates import best_first
 from mindnetd.lanes.feed import HotDelta
+from mindnetd.lanes.sweep import Sweep
 from mindnetd.lanes.texts import RecentTexts
 from mindnetd.lanes.vectors import VectorView
 
@@ -238,21 +239,21 @@ def test_a_sweep_with_help_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
     view = VectorView(blocks, (0, 5000, 5001), 9097, DIM)
     query = vector("base")
     plain = np.concatenate([*(np.vecdot(block, query) for block in blocks), [-np.inf, -np.inf]]).astype(np.float32)
-    threads = [threading.Thread(target=lambda: results.append(sweep.scores(view, query))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: results.append(Sweep(view, query).scores())) for _ in range(8)]
     results: list[np.ndarray] = []
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     monkeypatch.setattr(sweep, "_helper", _Idle())
-    results.append(sweep.scores(view, query))
+    results.append(Sweep(view, query).scores())
     monkeypatch.setattr(sweep, "_helper", None)
-    results.append(sweep.scores(view, query))
+    results.append(Sweep(view, query).scores())
     assert len(results) == 10 and all(found.tobytes() == plain.tobytes() for found in results)
 
 
 class _Idle:
     """A helper that takes a piece and is never heard of again."""
 
-    def help(self, work: sweep._Sweep) -> None:
+    def help(self, work: Sweep) -> None:
         work._left.pop()

@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mindnetd.lanes import sweep
 from mindnetd.lanes.segments import BoolArray, IntArray
 from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.lanes.sweep import Sweep
 from mindnetd.lanes.vectors import Matrix
 
 _ROUNDING = 2.0**-21
@@ -32,14 +32,14 @@ class Near:
     docs: NDArray[np.float32]
     """By document slot; -inf where no passage has a vector."""
     rows: NDArray[np.float32] | None = None
-    """By vector row as `sweep.scores` gives them; None where not all were looked at."""
+    """By vector row as `Sweep.scores` gives them; None where not all were looked at."""
 
 
-def near(snapshot: HotSnapshot, query: Matrix) -> Near:
-    """Cosine of every document slot to a unit query (dim,)."""
+def near(snapshot: HotSnapshot, query: Matrix, begun: Sweep | None = None) -> Near:
+    """Cosine of every document slot to a unit query (dim,); ``begun`` is the sweep, if it runs already."""
     if not len(snapshot.doc_key):
         return Near(np.zeros(0, np.float32))
-    rows = sweep.scores(snapshot.vectors, query)
+    rows = (begun or Sweep(snapshot.vectors, query)).scores()
     return Near(np.maximum.reduceat(rows[snapshot.passage_rows], snapshot.passage_start), rows)
 
 

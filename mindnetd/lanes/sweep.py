@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mindnetd.lanes.vectors import Matrix, VectorView
+if TYPE_CHECKING:
+    from mindnetd.lanes.vectors import Matrix, VectorView
 
 PIECE_ROWS = 2048
 """3 MB of 384 numbers: half a tenth of a millisecond."""
@@ -29,30 +31,42 @@ class _Helper:
         self._free = threading.Lock()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sweep")
 
-    def help(self, sweep: _Sweep) -> None:
+    def help(self, sweep: Sweep) -> None:
         """Have the thread take part, if it has nothing to do."""
         if self._free.acquire(blocking=False):
             self._pool.submit(self._work, sweep)
 
-    def _work(self, sweep: _Sweep) -> None:
+    def _work(self, sweep: Sweep) -> None:
         try:
             sweep.take_part()
         finally:
             self._free.release()
 
 
-class _Sweep:
-    """One pass over the rows: pieces that nobody has taken yet, and those that are done."""
+class Sweep:
+    """One pass over the rows, begun by the helper at once: the caller has other things to do before it takes part."""
 
-    def __init__(self, view: VectorView, query: Matrix, out: NDArray[np.float32]) -> None:
+    def __init__(self, view: VectorView, query: Matrix) -> None:
         self._query = query
+        self._out = np.empty(view.count + 2, dtype=np.float32)
+        self._out[view.count :] = -np.inf
         self._pieces: list[tuple[Matrix, NDArray[np.float32]]] = []
         for start, block in zip(view.starts, view.blocks, strict=True):
             for at in range(0, len(block), PIECE_ROWS):
                 rows = block[at : at + PIECE_ROWS]
-                self._pieces.append((rows, out[start + at : start + at + len(rows)]))
+                self._pieces.append((rows, self._out[start + at : start + at + len(rows)]))
         self._left = list(range(len(self._pieces)))
         self._done: set[int] = set()
+        if _helper is not None and view.count >= WORTH_ROWS:
+            _helper.help(self)
+
+    def scores(self) -> NDArray[np.float32]:
+        """Cosines of all rows to the unit query, and two more of -inf, for the rows -1 and -2 (no vector)."""
+        self.take_part()
+        for piece in range(len(self._pieces)):
+            if piece not in self._done:  # somebody has taken it and not done it yet
+                self._do(piece)
+        return self._out
 
     def take_part(self) -> None:
         """Do pieces until all are taken."""
@@ -64,27 +78,9 @@ class _Sweep:
             self._do(piece)
             self._done.add(piece)
 
-    def end(self) -> None:
-        """What others have taken and not done yet."""
-        for piece in range(len(self._pieces)):
-            if piece not in self._done:
-                self._do(piece)
-
     def _do(self, piece: int) -> None:
         rows, out = self._pieces[piece]
         np.vecdot(rows, self._query, out=out)
 
 
 _helper = _Helper() if len(os.sched_getaffinity(0)) > 1 else None
-
-
-def scores(view: VectorView, query: Matrix) -> NDArray[np.float32]:
-    """Cosines of all rows to a unit `query` (dim,), and two more of -inf, for the rows -1 and -2 (no vector)."""
-    out = np.empty(view.count + 2, dtype=np.float32)
-    out[view.count :] = -np.inf
-    sweep = _Sweep(view, query, out)
-    if _helper is not None and view.count >= WORTH_ROWS:
-        _helper.help(sweep)
-    sweep.take_part()
-    sweep.end()
-    return out
