@@ -11,6 +11,7 @@ from reading import check_shape, documented_codes
 from mindnetd.core.canvas import read_canvas
 from mindnetd.core.exclude import Rules, compile_rules
 from mindnetd.core.note import read_note
+from mindnetd.core.typecheck import CODES
 
 CORPORA = Path(__file__).resolve().parent / "corpora"
 FILES = sorted(path for path in CORPORA.glob("*/*") if path.is_file())
@@ -59,4 +60,5 @@ def test_every_corpus_has_its_line() -> None:
 def test_every_fault_of_reading_has_its_corpus() -> None:
     """Each documented code has a corpus, but for those that depend on the rest of the vault."""
     folders = {path.name for path in CORPORA.iterdir()}
-    assert documented_codes() - folders == {"link_unresolved", "link_ambiguous", "unreadable"}
+    of_the_vault = {"link_unresolved", "link_ambiguous", "unreadable", "id_duplicate", "name_twin"}
+    assert documented_codes() - folders == of_the_vault | set(CODES)  # the codes of types.yaml: test_types_notes.py

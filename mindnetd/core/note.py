@@ -47,6 +47,13 @@ def read_note(path: str, raw: bytes, options: ReadOptions = ReadOptions()) -> Pa
     return _assemble(_Parts(path, source.body_line, props, text, structure, hashes, said))
 
 
+def property_line(raw: bytes, name: str) -> int | None:
+    """The file line of the property `name` (compared without case) of a note; None where it has none."""
+    block = split_note(raw).block
+    lines = parse_block(block).lines if block is not None else {}
+    return next((line for key, line in lines.items() if key.casefold() == name.casefold()), None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Text:
     """The canonical body and its blocks."""

@@ -19,6 +19,7 @@ from typing import Any
 from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink
 from mindnetd.errors import BadRequest
 from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.serving.clashes import id_clashes, trouble_shown
 from mindnetd.serving.missing import Masks, missing_notes
 from mindnetd.serving.refs import Notes, RefIndex, file_name, fold, no_note
 from mindnetd.serving.services import Services
@@ -35,6 +36,8 @@ WORST_FIRST = (
     "yaml_not_mapping",
     "fm_unterminated",
     "conflict_copy",
+    "name_twin",
+    "id_duplicate",
     "yaml_duplicate_key",
     "fm_not_at_start",
     "link_unresolved",
@@ -147,6 +150,8 @@ class Browser:
         snapshot = self.snapshot()
         masks = Masks(self._services, snapshot, view)
         problems = masks.diagnostics(detail.diagnostics, detail.links, detail.meta.path)
+        clashes = id_clashes(self._services.db, snapshot, view, {detail.meta.key})
+        problems = [*problems, *(one.diagnostic for one in clashes)]
         return {
             "note": _full(detail.meta),
             "links": _links(masks.links(detail.links, detail.meta.path)),
@@ -198,10 +203,15 @@ class Browser:
         stored = read.diagnostics(self._services.db, keys)
         snapshot = self.snapshot()
         found = Masks(self._services, snapshot, view).all_diagnostics(stored, keys)
+        found += id_clashes(self._services.db, snapshot, view, keys)
         shown = [
             {"path": one.path, **_diagnostic(one.diagnostic)}
             for one in found
-            if one.owner is None or owner_shown(one.owner, one.path, snapshot, view)
+            if (
+                owner_shown(one.owner, one.path, snapshot, view)
+                if one.owner is not None
+                else trouble_shown(one.path, self.refs, snapshot, view)
+            )
         ]
         shown.sort(key=lambda item: (_rank(item["code"]), item["path"], item["line"] or 0))
         return paged("diagnostics", shown, limit, cursor)
