@@ -170,7 +170,7 @@ def _derive(path: str, raw: bytes, options: DeriveOptions, counter: PinnedCounte
         draft = derive(path, raw, options, counter)
     except Exception:  # noqa: BLE001 - the writer derives it again and reports what is wrong with it
         return None
-    note = dataclasses.replace(draft.note, blocks=(), headings=(), hidden=())
+    note = dataclasses.replace(draft.note, hidden=())  # blocks and headings: edges and their evidence are made of them
     return dataclasses.replace(draft, raw=b"", note=note)
 
 
