@@ -19,20 +19,33 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from mindnetd.inference.embedder import Embedder
+from mindnetd.settings.types import types_of
 from mindnetd.store.dump import differences
+from mindnetd.store.integrity import integrity
 
 NAMES = ("Alpha", "beta", "Gamma Ray", "Übung", "2032-05-18", "delta.v2")
 FOLDERS = ("", "one/", "two/deep/", "Templates/")
 BITS = (
     "[[Alpha]]", "[[beta|b]]", "![[Gamma Ray#Part]]", "[x](two/deep/%C3%9Cbung.md)", "[[delta.v2]]", "[[one/Alpha]]",
     "[[pic.png]]", "#tag/deep", "supports:: [[beta]]", "%% hidden [[Alpha]] %%", "```\n[[Alpha]]\n```", "https://example.org",
+    "[[id-1]]", "[[ID-1#Part|shown]]", "[[Nowhere|id-2]]", "![[Alpha|id-1]]", "(relates_to:: [[id-2]])", "[web](https://e.org/a)",
 )  # fmt: skip
 HEADS = (
     "", "---\ntitle: Other\naliases: [Aka]\n---\n", "---\ntags: [a, b]\ntype: task\n---\n",
     "---\nvisibility: sensitive\ndraft: true\n---\n",
     "---\nup: \"[[Alpha]]\"\n---\n", "---\nbroken: a: b\n---\n", "---\nembedding_exclude: true\n---\n",
     "---\nlang: de\nchunk_profile: short\n---\n",
+    "---\nid: id-1\ntype: concept\n---\n", "---\nid: ID-1\ntype: project\n---\n", "---\nid: Alpha\ntype: task\n---\n",
+    "---\nid: id-2\ndepends_on: [id-1, Alpha, nobody, \"[[id-2]]\"]\n---\n",
+    "---\ntype: task\nassigned_to: id-2\nedge_hints: [supports, mentions]\n---\n",
 )  # fmt: skip
+TYPES = (
+    "version: 1\n",
+    "version: 1\nsection_rules: {part: supports, two: contradicts}\n",
+    "version: 1\ntypes:\n  concept: {edge_defaults: [mentions]}\n  task: {chunk_profile: long, required: [due]}\n",
+    "version: 1\ntypes:\n  task: {edge_defaults: [belongs_to], retriever_weight: 0.1}\n  project: {hash_mode: full}\n"
+    'visibility_defaults: {task: sensitive, "one/**": public}\n',
+)
 WORDS = ("apple", "river", "stone", "Gärung", "lantern", "quiet")
 
 paths = st.builds(lambda folder, name: f"{folder}{name}.md", st.sampled_from(FOLDERS), st.sampled_from(NAMES))
@@ -40,7 +53,7 @@ paragraph = st.lists(st.sampled_from(WORDS + BITS), min_size=1, max_size=8).map(
 texts = st.builds(
     lambda head, parts: head + "\n\n".join(parts) + "\n",
     st.sampled_from(HEADS),
-    st.lists(st.one_of(paragraph, st.sampled_from(("# Part", "## Two", "- a\n- b"))), max_size=6),
+    st.lists(st.one_of(paragraph, st.sampled_from(("# Part", "## Two", "## See also", "- a\n- b"))), max_size=6),
 )
 
 
@@ -56,11 +69,16 @@ class Vault(RuleBasedStateMachine):
         self.vault.mkdir()
         (self.vault / ".obsidian").mkdir()
         (self.vault / "Keep.md").write_text("Always here. [[Alpha]]\n", encoding="utf-8")
+        self.types = self.home / "types.yaml"
+        self.types.write_text(TYPES[0], encoding="utf-8")
         self.clock = 1_700_000_000
         self.bench = self.open(self.home / "state" / "notes.duckdb")
 
     def open(self, db: Path) -> Bench:
-        return Bench(make_config(self.home, self.vault, db), self.embedder)
+        bench = Bench(make_config(self.home, self.vault, db, types_file=str(self.types)), self.embedder)
+        for work in bench.engine.unfinished():  # what a start does first, when types.yaml was edited while nobody ran
+            bench.writer.submit(work)
+        return bench
 
     @rule(path=paths, text=texts)
     def write(self, path: str, text: str) -> None:
@@ -101,6 +119,26 @@ class Vault(RuleBasedStateMachine):
 
         self.bench.engine.indexer.classifier = read_rules(self.bench.engine.config)
 
+    @rule(text=st.sampled_from(TYPES), seen=st.booleans())
+    def edit_types(self, text: str, seen: bool) -> None:
+        """A saved ``types.yaml``; not `seen`: nobody ran, or the reload is still to come."""
+        self.types.write_text(text, encoding="utf-8")
+        if seen:
+            work = self.bench.engine.take_types(types_of(self.bench.engine.config))
+            self.bench.writer.start_over()
+            for part in work:
+                self.bench.writer.submit(part)
+
+    @rule(note=paths, other=paths)
+    def trade_names(self, note: str, other: str) -> None:
+        """Two linked notes change places: every link to either means the other now."""
+        one, two = self.vault / note, self.vault / other
+        if one.exists() and two.exists() and one != two:
+            spare = self.home / "spare.md"
+            one.replace(spare)
+            two.replace(one)
+            spare.replace(two)
+
     @rule()
     def settle(self) -> None:
         self.bench.settle()
@@ -134,7 +172,9 @@ class Vault(RuleBasedStateMachine):
         if not hasattr(self, "bench"):
             return
         try:
+            self.edit_types(self.types.read_text(encoding="utf-8"), seen=True)
             self.bench.settle()
+            assert integrity(self.bench.engine.db) == []
             fresh = self.open(self.home / "fresh" / "notes.duckdb")
             try:
                 fresh.settle()
