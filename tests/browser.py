@@ -9,6 +9,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,6 +21,11 @@ NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio",
          "--hide-scrollbars", "--remote-debugging-pipe", "--disable-extensions")  # fmt: skip
+PIPES = """import os, sys
+high = [os.dup2(int(fd), to) for fd, to in zip(sys.argv[1:3], (63, 64))]
+os.dup2(high[0], 3), os.dup2(high[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])"""
+"""The browser reads from 3 and writes to 4."""
 DEADLINE_S = 90
 
 
@@ -151,14 +157,10 @@ def page() -> Iterator[Page]:
         to_read, to_write = os.pipe()
         out_read, out_write = os.pipe()
 
-        def pipes() -> None:  # the browser reads from 3 and writes to 4
-            high = [os.dup2(fd, n, inheritable=True) for fd, n in ((to_read, 63), (out_write, 64))]
-            os.dup2(high[0], 3, inheritable=True)
-            os.dup2(high[1], 4, inheritable=True)
-
         process = subprocess.Popen(
-            [binary, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [sys.executable, "-c", PIPES, str(to_read), str(out_write), binary, *FLAGS, f"--user-data-dir={profile}",
+             "about:blank"],
+            pass_fds=(to_read, out_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
         for fd in (to_read, out_write):

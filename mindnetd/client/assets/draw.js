@@ -179,12 +179,12 @@ class Painter {
     this.pen.stroke();
   }
 
-  // Takes the room if nothing else has it.
-  room(left, top, width, height) {
+  // Takes the room if nothing else has it, or in any case.
+  room(left, top, width, height, anyway = false) {
     const a = Math.max(0, Math.floor(left / CELL)), b = Math.min(this.columns - 1, Math.floor((left + width) / CELL));
     const c = Math.max(0, Math.floor(top / CELL)), d = Math.min(this.taken.length / this.columns - 1, Math.floor((top + height) / CELL));
     if (a > b || c > d) return false;
-    for (let row = c; row <= d; row++) for (let col = a; col <= b; col++) if (this.taken[row * this.columns + col]) return false;
+    if (!anyway) for (let row = c; row <= d; row++) for (let col = a; col <= b; col++) if (this.taken[row * this.columns + col]) return false;
     for (let row = c; row <= d; row++) this.taken.fill(1, row * this.columns + a, row * this.columns + b + 1);
     return true;
   }
@@ -208,7 +208,7 @@ class Painter {
       if (node.hidden || x < -60 || y < -20 || x > this.width + 60 || y > this.height + 10) continue;
       const strong = node.hops === 0 || first.includes(i), size = strong ? 13.5 : Math.min(11 + Math.sqrt(node.degree) * 0.35, 13.5);
       const font = `${strong ? 650 : 450} ${size}px ${FONT}`, wide = this.measure(node.short, font);
-      const place = this.beside(x, y, r, wide, size) || (strong ? [x, y + r + 3] : null);
+      const place = this.beside(x, y, r, wide, size, strong);
       if (!place) continue;
       pen.font = font;
       pen.strokeStyle = this.theme.ground; pen.lineWidth = 3.5; pen.globalAlpha = 0.9;
@@ -229,12 +229,12 @@ class Painter {
     }
   }
 
-  // Where a label has room: below its node, else above, right or left of it.
-  beside(x, y, r, wide, size) {
+  // Where a label has room: below its node, else above, right or left of it; one that must be seen: below all the same.
+  beside(x, y, r, wide, size, must) {
     const half = wide / 2;
     for (const [px, py] of [[x, y + r + 3], [x, y - r - size - 3], [x + r + 5 + half, y - size / 2], [x - r - 5 - half, y - size / 2]])
       if (this.room(px - half - 2, py, wide + 4, size + 1)) return [px, py];
-    return null;
+    return must && this.room(x - half - 2, y + r + 3, wide + 4, size + 1, true) ? [x, y + r + 3] : null;
   }
 
   relations(state) {
