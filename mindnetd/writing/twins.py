@@ -8,13 +8,16 @@ others are conflict copies with a diagnostic (``core.exclude.twins`` is the rule
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mindnetd.core.exclude import twins
 from mindnetd.core.identity import nfc
 from mindnetd.core.records import Diagnostic, VaultFile
 from mindnetd.watching.scan import Classifier
-from mindnetd.writing.known import Known
-from mindnetd.writing.plan import Plan
+
+if TYPE_CHECKING:
+    from mindnetd.writing.known import Known
+    from mindnetd.writing.plan import Plan
 
 READ_KINDS = ("note", "canvas")
 
