@@ -71,7 +71,7 @@ class RelatedBrowser:
         }
 
     def _linked(self, found: NoteMeta | StoredCanvas, view: View) -> dict[int, list[Json]]:
-        shown = self._graphs.shown(view)
+        shown = self._graphs.shown(view, with_tags=True)
         ball = graph.collect(
             found.id, shown.ties(), HOPS, MOST_TIES, ends=lambda node: shown.nodes[node]["kind"] != "note"
         )
