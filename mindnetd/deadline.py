@@ -6,8 +6,10 @@ its steps.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from mindnetd.errors import Unavailable
 
@@ -20,6 +22,8 @@ class Deadline:
         self._end = clock() + seconds
         self._seconds = seconds
         self._cancelled = False
+        self._stops: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
 
     @property
     def remaining(self) -> float:
@@ -43,5 +47,46 @@ class Deadline:
         return Unavailable(f"no answer within {self._seconds:g} s; ask again or narrow the question", code="timeout")
 
     def cancel(self) -> None:
-        """Nobody waits: ``check`` raises from now on."""
-        self._cancelled = True
+        """Nobody waits: ``check`` raises from now on, and what is `stoppable` is stopped."""
+        with self._lock:
+            self._cancelled = True
+            for stop in self._stops:
+                stop()
+
+    @contextmanager
+    def stoppable(self, stop: Callable[[], None]) -> Iterator[None]:
+        """While the body runs, `cancel` calls `stop`, on its own thread; afterwards never."""
+        with self._lock:
+            self._stops.append(stop)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stops.remove(stop)
+
+
+_of_thread = threading.local()
+
+
+@contextmanager
+def working_under(deadline: Deadline) -> Iterator[None]:
+    """This thread works for a request while the body runs: `stopped_with_request` knows its deadline."""
+    _of_thread.deadline = deadline
+    try:
+        yield
+    finally:
+        _of_thread.deadline = None
+
+
+@contextmanager
+def stopped_with_request(stop: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    """While the body runs, `stop` is called when the request that this thread works for is given up; if it does.
+
+    Gives the check that raises Unavailable when it was: for the body to call before what `stop` could stop.
+    """
+    deadline: Deadline | None = getattr(_of_thread, "deadline", None)
+    if deadline is None:
+        yield lambda: None
+    else:
+        with deadline.stoppable(stop):
+            yield deadline.check

@@ -13,7 +13,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
     "core": ("core", "errors"),
     "client": ("client", ""),
-    "store": ("store", "core", "errors"),
+    "store": ("store", "core", "errors", "deadline"),
     "lanes": ("lanes", "core", "errors", "deadline"),
     "inference": ("inference", "core", "errors"),
 }

@@ -23,6 +23,7 @@ from mindnetd.errors import StoreError
 from mindnetd.events import Event
 from mindnetd.serving import connection
 from mindnetd.serving.services import ServerSettings
+from mindnetd.store.db import Database
 
 MIB = 1 << 20
 
@@ -114,6 +115,44 @@ def test_work_ends_when_its_client_goes(served: Served, held: Held) -> None:
         sock.sendall(request("POST", "/query", b'{"text": "valve"}'))
         wait_until(lambda: held.waiting == 1, what="the request to arrive")
     wait_until(lambda: held.given_up == ["cancelled"], what="the request to be given up")
+
+
+class Reading:
+    """A searcher whose statement would take hours, on the real database."""
+
+    settings = RetrievalSettings()
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.begun = threading.Event()
+        self.ended: list[str] = []
+
+    def query(self, spec: QuerySpec, deadline: Deadline) -> Any:
+        try:
+            with self.db.reader() as reader:
+                self.begun.set()
+                reader.rows(
+                    "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE (a.range + b.range) % 7 = 8"
+                )
+        except StoreError as error:
+            self.ended.append(error.code)
+            raise
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_statement_ends_with_its_request(served: Served, late: bool) -> None:
+    """Past the deadline, or when the client hangs up, the database stops working for nobody."""
+    desk: Any = served.world.desk
+    desk._searcher = reading = Reading(served.world.engine.db)
+    set_limits(served, query_deadline_s=0.1 if late else 60.0)
+    with raw(served) as sock:
+        sock.sendall(request("POST", "/query", b'{"text": "valve"}'))
+        assert reading.begun.wait(20)
+        if late:
+            assert b"timeout" in sock.recv(65536)
+    wait_until(lambda: reading.ended == ["timeout"], what="the end of the statement")
+    with served.world.engine.db.reader() as reader:
+        assert reader.rows("SELECT 1") == [(1,)]
 
 
 class Broken:

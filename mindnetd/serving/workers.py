@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from mindnetd.deadline import Deadline
+from mindnetd.deadline import Deadline, working_under
 from mindnetd.errors import TooMany
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Workers:
 
         Raises TooMany when ``limit`` requests are in work or wait, Unavailable (``timeout``) past the deadline. When
         the client goes, or the server cancels the request, the deadline is cancelled and the work stops at its next
-        check.
+        check; a statement of the database that runs for it is interrupted.
         """
         if self._busy >= self._limit:
             raise TooMany(f"{self._busy} requests are waiting already; try again in a moment")
@@ -67,7 +67,8 @@ class Workers:
 
 def _guarded(work: Callable[[Deadline], T], deadline: Deadline) -> T:
     deadline.check()  # it may have waited in the queue until nobody wanted it
-    return work(deadline)
+    with working_under(deadline):
+        return work(deadline)
 
 
 async def _wait_watching(request: Request, running: asyncio.Future[T], deadline: Deadline) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 import numpy.typing as npt
 
+from mindnetd.deadline import stopped_with_request
 from mindnetd.errors import StoreError
 from mindnetd.store.connect import StoreOptions, connect, move_aside, wal_of
 from mindnetd.store.faults import code_of, store_error
@@ -32,12 +33,14 @@ Row = tuple[Any, ...]
 class Reader:
     """One read transaction on a cursor of its own: every statement sees the same revision."""
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, path: Path) -> None:
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, path: Path, check: Callable[[], None]) -> None:
         self._cursor = cursor
         self._path = path
+        self._check = check
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """All rows of a statement; user text only ever in ``values``. Raises StoreError."""
+        self._check()
         try:
             return self._cursor.execute(sql, list(values)).fetchall()
         except (duckdb.Error, RuntimeError) as error:
@@ -45,6 +48,7 @@ class Reader:
 
     def arrays(self, sql: str, values: Sequence[object] = ()) -> dict[str, npt.NDArray[Any]]:
         """The columns of a statement as numpy arrays (texts as object arrays). Raises StoreError."""
+        self._check()
         try:
             return dict(self._cursor.execute(sql, list(values)).fetchnumpy())
         except (duckdb.Error, RuntimeError) as error:
@@ -180,7 +184,11 @@ class Database:
 
     @contextmanager
     def reader(self) -> Iterator[Reader]:
-        """A read transaction for the calling thread. Raises StoreError ``dead`` while the file is closed."""
+        """A read transaction for the calling thread. Raises StoreError ``dead`` while the file is closed.
+
+        ``timeout`` when the request that the thread works for is given up: its statement is interrupted, and no other
+        begins (Unavailable).
+        """
         cursor = self._take_cursor()
         sound = False
         try:
@@ -188,7 +196,8 @@ class Database:
                 cursor.execute("BEGIN TRANSACTION READ ONLY")
             except duckdb.Error as error:
                 raise store_error(self.path, error) from error
-            yield Reader(cursor, self.path)
+            with stopped_with_request(cursor.interrupt) as check:
+                yield Reader(cursor, self.path, check)
             sound = True
         finally:
             self._give_cursor(cursor, sound)
