@@ -31,10 +31,10 @@ def run_compare(
         return 1 if found.differences else 0
     for difference in found.differences:
         say(difference.line())
-    what = "files" if others else "notes"
+    what = ("file" if others else "note") + ("" if found.together == 1 else "s")
     if found.differences:
         paths = len({difference.path for difference in found.differences})
-        say(f"{paths} of {max(found.a, found.b)} {what} differ")
+        say(f"{paths} of {found.together} {what} differ")
         return 1
     say(f"{found.a} {what}: the same")
     return 0

@@ -48,10 +48,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What was compared (files of each side) and everything that differs, by path."""
+    """What was compared (files of each side, and of both together) and everything that differs, by path."""
 
     a: int
     b: int
+    together: int
     differences: tuple[Difference, ...]
 
     def json(self) -> str:
@@ -85,7 +86,7 @@ def compare(a: Path, b: Path, rules: Rules) -> Comparison:
         for path in sorted(one.keys() | other.keys())
         for difference in _compare(path, a if path in one else None, b if path in other else None, rules)
     )
-    return Comparison(len(one), len(other), differences)
+    return Comparison(len(one), len(other), len(one.keys() | other.keys()), differences)
 
 
 def _paths(folder: Path, rules: Rules) -> dict[str, FileKind]:

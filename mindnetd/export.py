@@ -220,7 +220,7 @@ def _spare_file(db: Database) -> Iterator[Path]:
 
 
 def _write_manifest(view: ExportView, wish: Wish, shelves: _Shelves, tar: TarWriter) -> None:
-    """What was exported: a JSON object, a note or an edge a line."""
+    """What was exported: a JSON object, a note or an edge a line. The other formats have their edges themselves."""
     head = {
         "manifest": "mindnet-export",
         "version": MANIFEST_VERSION,
@@ -232,12 +232,14 @@ def _write_manifest(view: ExportView, wish: Wish, shelves: _Shelves, tar: TarWri
     }
     with tar.grow(MANIFEST) as member:
         member.write(_json(head)[:-1])
-        counts = {"notes": 0, "edges": 0}
-        for name, shelf in (("notes", shelves.notes), ("edges", shelves.edges)):
-            member.write(f', "{name}": ['.encode())
-            for _, line, _ in shelf.take():
-                member.write((b",\n" if counts[name] else b"\n") + line)
-                counts[name] += 1
+        counts = {"notes": 0, "edges": len(shelves.edges)}
+        listed = {"notes": shelves.notes} | ({"edges": shelves.edges} if wish.format == "md" else {})
+        for name, shelf in listed.items():
+            counts[name] = len(shelf)
+            lines = (line for _, line, _ in shelf.take())
+            member.write(f', "{name}": [\n'.encode() + next(lines, b""))
+            for line in lines:
+                member.write(b",\n" + line)
             member.write(b"]")
         member.write(b', "counts": ' + _json(counts) + b"}\n")
 

@@ -69,6 +69,10 @@ class Shelf:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
+    def __len__(self) -> int:
+        """How many pieces there are."""
+        return len(self._places)
+
     def put(self, path: str, data: bytes, stamp: int | None = None) -> None:
         """Put a piece down; those of one path keep their order."""
         self._places.append((path, self._end, len(data), stamp))

@@ -71,7 +71,7 @@ def test_a_line_for_each_difference(pair: tuple[Path, Path], capsys: pytest.Capt
     assert [line.split(": ")[1].split()[0] for line in lines[:3]] == ["body", "frontmatter", "chunks"]
     assert lines[2].startswith("a.md: chunks differ: 1, ")
     assert lines[3] == "cü.md: only in A" and lines[5].endswith(": only in B")
-    assert lines[4].startswith("deep/b.md: bytes differ") and lines[6] == "4 of 3 notes differ"
+    assert lines[4].startswith("deep/b.md: bytes differ") and lines[6] == "4 of 4 notes differ"
     assert run(capsys, b, a)[0] == 1
 
 
@@ -94,7 +94,7 @@ def test_a_folder_that_is_not_there(pair: tuple[Path, Path], capsys: pytest.Capt
     for words in ((a, a / "none"), (a / "none", a), (a, a / "a.md")):
         code, lines = run(capsys, *words)
         assert code == 2 and len(lines) == 1 and lines[0].endswith("no such folder"), lines
-    assert run(capsys, a / "deep", a / "deep") == (0, ["1 notes: the same"])
+    assert run(capsys, a / "deep", a / "deep") == (0, ["1 note: the same"])
 
 
 def test_nothing_is_written_and_no_link_leads_out(

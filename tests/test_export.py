@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import tarfile
+import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,7 @@ from test_server_routes import fill
 
 from mindnetd.errors import BadRequest, NotFound, Unavailable
 from mindnetd.export import MANIFEST, Source, Wish, name_on_disk, write_export
+from mindnetd.serving import routes_export
 from mindnetd.store import read_export
 from mindnetd.store.records import Batch, Vectors
 from mindnetd.store.write import commit
@@ -117,6 +120,7 @@ def test_the_manifest_says_what_the_api_says(served: Served) -> None:
     assert manifest["vault"] == reply.headers["x-mindnet-vault"]
     assert str(manifest["revision"]) == reply.headers["x-mindnet-revision"]
     assert manifest["counts"] == {"notes": len(manifest["notes"]), "edges": len(manifest["edges"])}
+    assert len({edge["id"] for edge in manifest["edges"]}) == len(manifest["edges"])
     paths = [note["path"] for note in manifest["notes"]]
     assert paths == sorted(paths) and r"bytes/\xfff\xc3.md" in paths
     valve = next(note for note in manifest["notes"] if note["note_id"] == "valve-timing")
@@ -196,7 +200,7 @@ def test_graphml(served: Served, query: str) -> None:
     nodes = {node.get("id"): values for node, values in rows("node")}
     edges = rows("edge")
     manifest = manifest_of(found)
-    assert len(nodes) == len(list(root.iter(f"{NS}node"))) and len(edges) == len(manifest["edges"])
+    assert len(nodes) == len(list(root.iter(f"{NS}node"))) and len(edges) == manifest["counts"]["edges"]
     assert {note["id"] for note in manifest["notes"]} <= nodes.keys()
     assert {end for edge, _ in edges for end in (edge.get("source"), edge.get("target"))} <= nodes.keys()
     valve = next(values for values in nodes.values() if values.get("note_id") == "valve-timing")
@@ -355,3 +359,39 @@ def test_a_member_that_no_header_can_tell(monkeypatch: pytest.MonkeyPatch) -> No
     out = io.BytesIO()
     TarWriter(out).close()
     assert len(out.getvalue()) == tarfile.RECORDSIZE
+
+
+# ------------------------------------------------------------------------------------------------------------ trouble
+
+
+def test_one_export_at_a_time(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one is told to wait: two would need the room twice."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(source: Source, wish: Wish, out: Any) -> None:
+        begun.set()
+        assert go_on.wait(30)
+        write_export(source, wish, out)
+
+    monkeypatch.setattr(routes_export, "write_export", slow)
+    replies = []
+    first = threading.Thread(target=lambda: replies.append(served.call("GET", "/export?note=pump")))
+    first.start()
+    assert begun.wait(30)
+    assert (served.call("GET", "/export").status, served.call("GET", "/export").code) == (409, "busy")
+    go_on.set()
+    first.join(30)
+    assert replies[0].status == 200 and list(members(replies[0].body)) == ["pump.md", MANIFEST]
+
+
+def test_a_full_disk_is_an_error_and_no_half_archive(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """503 with what to do; the next one works."""
+
+    def full(source: Source, wish: Wish, out: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(routes_export, "write_export", full)
+        reply = served.call("GET", "/export")
+    assert (reply.status, reply.code) == (503, "disk_full") and b"free some space" in reply.body
+    assert export(served, "?note=pump")
