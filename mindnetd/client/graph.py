@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mindnetd.client.main import Call
 
 EVIDENCE = 80
+WIDEST = 40
+"""Columns that names are given at most; a longer one is whole, and shifts its line."""
 KIND_WORDS = {"unresolved": "missing"}
 SENT = 200
 """Evidence of this length was cut by the daemon, and may begin with half a word."""
@@ -97,7 +99,7 @@ def neighbor_lines(graph: Graph, paint: Paint) -> Iterator[str]:
         other = graph.nodes[edge["dst"] if out else edge["src"]]
         words = evidence(edge["evidence"], label(graph.nodes[edge["dst"]]))
         rows.append(("→" if out else "←", clean(edge["relation"]), label(other) + kind_note(other), words))
-    relations, labels = (max((len(row[n]) for row in rows), default=0) for n in (1, 2))
+    relations, labels = (min(max((len(row[n]) for row in rows), default=0), WIDEST) for n in (1, 2))
     for arrow, relation, name, words in rows:
         line = f"  {arrow} {paint(relation, 'blue')}{' ' * (relations - len(relation))}  {name:<{labels}}"
         yield f"{line}  {paint(words, 'dim')}".rstrip()
@@ -109,9 +111,9 @@ def ranked_lines(graph: Graph, paint: Paint) -> Iterator[str]:
     edges = {edge["id"]: edge for edge in graph.edges}
     yield paint(label(graph.nodes[root]), "bold")
     nodes = [node for node in graph.nodes.values() if node["id"] != root and node["way"]]
-    nodes.sort(key=lambda node: (-node["score"], node["path"] or node["label"]))
+    nodes.sort(key=lambda node: (-node["score"], node["kind"] != "note", node["path"] or node["label"]))
     names = [label(node) + kind_note(node) for node in nodes]
-    widest = min(max(map(len, names), default=0), 40)
+    widest = min(max(map(len, names), default=0), WIDEST)
     for node, name in zip(nodes, names, strict=True):
         way = way_words(root, [edges[one] for one in node["way"]], graph.nodes)
         score = f"{node['score']:6.3f}"

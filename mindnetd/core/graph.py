@@ -91,18 +91,19 @@ def collect(
     limit: int,
     *,
     ends: Callable[[str], bool] = lambda _: False,
+    name: Callable[[str], str] = str,
     induced: bool = True,
 ) -> Ball:
     """Walk breadth first from `start`, at most `depth` hops and `limit` ties: the nearest first, then the heaviest.
 
-    Nodes for which `ends` holds are found, but not walked through. With `induced` the ties among the nodes of the last
+    Among equals those whose ends come first by `name`. Nodes for which `ends` holds are found, but not walked through. With `induced` the ties among the nodes of the last
     hop are looked for too.
     """
     ball = Ball({start: 0})
     strength = {start: 1.0}
     frontier = [start]
     for hop in range(1, depth + 1):
-        found = _level(frontier, around, ball, strength)
+        found = _level(frontier, around, ball, strength, name)
         fresh: list[str] = []
         for tie in found:
             if len(ball.ties) >= limit:
@@ -118,7 +119,7 @@ def collect(
         if not frontier:
             return ball
     if induced:
-        for tie in _level(frontier, around, ball, strength):
+        for tie in _level(frontier, around, ball, strength, name):
             if tie.src in ball.hops and tie.dst in ball.hops:
                 if len(ball.ties) >= limit:
                     ball.truncated = True
@@ -127,14 +128,17 @@ def collect(
     return ball
 
 
-def _level(frontier: Sequence[str], around: Around, ball: Ball, strength: Mapping[str, float]) -> list[Tie]:
-    """The new ties of a frontier, strongest first, each kind of tie and each far end in a fixed order."""
+def _level(
+    frontier: Sequence[str], around: Around, ball: Ball, strength: Mapping[str, float], name: Callable[[str], str]
+) -> list[Tie]:
+    """The new ties of a frontier, strongest first, equals in a fixed order."""
     inside = set(frontier)
     new = {tie.id: tie for tie in around(frontier) if tie.id not in ball.ties}
 
     def place(tie: Tie) -> tuple[float, str, str, str, str]:
-        near = max((strength[end] for end in (tie.src, tie.dst) if end in inside), default=0.0)
-        return -near * abs(tie.weight), tie.relation, tie.src, tie.dst, tie.id
+        near = max((end for end in (tie.src, tie.dst) if end in inside), key=lambda end: strength[end])
+        far = tie.other(near)
+        return -strength[near] * abs(tie.weight), name(far), tie.relation, name(near), tie.id
 
     return sorted(new.values(), key=place)
 

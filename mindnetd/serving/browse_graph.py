@@ -14,7 +14,7 @@ from mindnetd.core import graph
 from mindnetd.core.records import NoteMeta
 from mindnetd.core.shared_tags import TagTable
 from mindnetd.errors import BadRequest
-from mindnetd.serving.browse import Browser, paged
+from mindnetd.serving.browse import CANVAS, Browser, paged
 from mindnetd.serving.missing import missing_key
 from mindnetd.serving.refs import Notes
 from mindnetd.serving.services import Services
@@ -95,7 +95,7 @@ class GraphBrowser:
     def around(self, ref: str, walk: Walk, view: View) -> Json:
         """The graph around a note or canvas: nearest first, then heaviest. Raises NotFound, Conflict (``ambiguous``).
 
-        A URL is no way from one note to another: thousands may cite it and have nothing else in common.
+        A URL or attachment is no way from one note to another: thousands may have it and nothing else in common.
         """
         found = self._browser.find(ref, view)
         shown = self.shown(view, with_tags=True)
@@ -105,7 +105,8 @@ class GraphBrowser:
             shown.ties(relations),
             walk.depth,
             walk.limit,
-            ends=lambda node: shown.nodes[node]["kind"] == "url",
+            ends=lambda node: _kind(shown, node) in ("url", "attachment"),
+            name=lambda node: _name(shown, node),
         )
         ball.truncated = ball.truncated or shown.cut
         return self._reply(found, ball, shown, walk)
@@ -134,7 +135,7 @@ class GraphBrowser:
             start.id,
             goal.id,
             shown.ties(relations),
-            through=lambda node: shown.nodes[node]["kind"] in ("note", "file"),
+            through=lambda node: _kind(shown, node) in ("note", "canvas"),
             name=lambda node: _name(shown, node),
         )
         nodes, at = [_start(start)], start.id
@@ -210,6 +211,16 @@ def _start(found: NoteMeta | StoredCanvas) -> Json:
 
 
 def _name(shown: ShownGraph, node: str) -> str:
-    """What equal ways and neighbours are ordered by."""
+    """What equal ways and neighbours are ordered by: notes first, by path."""
     told = shown.nodes.get(node)
-    return node if told is None else told["path"] or told["label"]
+    if told is None:
+        return node
+    return f"{int(told['kind'] != 'note')}{told['path'] or told['label']}"
+
+
+def _kind(shown: ShownGraph, node: str) -> str:
+    """The kind of a node, with canvases and attachments told apart."""
+    told = shown.nodes[node]
+    if told["kind"] != "file":
+        return str(told["kind"])
+    return "canvas" if told["path"].lower().endswith(CANVAS) else "attachment"
