@@ -96,8 +96,8 @@ def collect(
 ) -> Ball:
     """Walk breadth first from `start`, at most `depth` hops and `limit` ties: the nearest first, then the heaviest.
 
-    Among equals those whose ends come first by `name`. Nodes for which `ends` holds are found, but not walked through. With `induced` the ties among the nodes of the last
-    hop are looked for too.
+    Among equals those whose ends come first by `name`. Nodes for which `ends` holds are found, but not walked through.
+    With `induced` the ties among the nodes of the last hop are looked for too.
     """
     ball = Ball({start: 0})
     strength = {start: 1.0}
