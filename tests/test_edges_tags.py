@@ -46,7 +46,7 @@ def test_many_shared_tags_are_no_more_than_certain() -> None:
 
 
 def test_hidden_notes_are_not_counted() -> None:
-    """A tag that a hidden note makes common is rare for who cannot see the note, and one shared with it alone is none."""
+    """A tag that only a hidden note makes common is rare for who cannot see it; one shared with it alone is none."""
     found = notes({"a": ("x", "y"), "b": ("x",), "c": ("x", "y")})
     shows: Callable[[NoteMeta], bool] = lambda note: note.path != "c.md"  # noqa: E731
     with_hidden, without = TagTable(found), TagTable(found[:2])

@@ -26,8 +26,8 @@ class LinkBook:
         self._waiting: dict[str, set[int]] = {}
         self._keys_of: dict[int, frozenset[str]] = {}
 
-    def set_links(self, source: int, keys: Iterable[str]) -> None:
-        """Replace what `source` (a note or canvas key) waits for by `keys`."""
+    def set_links(self, source: int, keys: Iterable[str]) -> bool:
+        """Replace what `source` (a note or canvas key) waits for by `keys`; says whether they are others."""
         new = frozenset(keys)
         old = self._keys_of.pop(source, frozenset())
         for key in old - new:
@@ -39,6 +39,7 @@ class LinkBook:
             self._waiting.setdefault(key, set()).add(source)
         if new:
             self._keys_of[source] = new
+        return new != old
 
     def forget(self, source: int) -> None:
         """Drop a source that is gone."""

@@ -121,14 +121,14 @@ class RowMaker:
     def relinked(self, key: int, path: str, links: tuple[ResolvedLink, ...], run: Run) -> RelinkRows:
         """New answers, or the same by other note types, for links whose note or canvas did not change."""
         names = waiting_keys(links)
-        self._known.book.set_links(key, names)
+        renamed = tuple(sorted(names)) if self._known.book.set_links(key, names) else None
         canvas = self._known.canvases.get(path)
         if canvas is not None:
             own_id, edges = canvas.id, edges_of_links(self.options.prefix, path, links)
         else:
             known = self._known.notes[path]
             own_id, edges = known.id, self._edges(self._as_indexed(known, read.read_raw(self._db, key)), links)
-        return RelinkRows(key, path, own_id, links, edges, link_diagnostics(links), run.id, tuple(sorted(names)))
+        return RelinkRows(key, path, own_id, links, edges, link_diagnostics(links), run.id, renamed)
 
     def _edges(self, note: ParsedNote, links: Sequence[ResolvedLink]) -> tuple[Edge, ...]:
         return edges_of(self.options.prefix, note, links, self.options.types)
