@@ -1,16 +1,66 @@
-"""Which mode answers a question. One small function, to be replaced as modes arrive."""
+"""Which mode answers a question that asks for ``auto``: one small function, to be replaced by a better one.
+
+Phrases decide first, those that ask for the whole (global), then those that ask how things hang together (drift); the
+phrases ``main theme``, ``summarize``, ``overview`` and ``relate``, ``connect``, ``compare`` are given by the design.
+Without a phrase an answer comes from the passages around what is named (local). German and English.
+"""
 
 from __future__ import annotations
 
-from mindnetd.errors import BadRequest
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-MODES = ("auto", "local", "global", "drift")
+Mode = Literal["local", "global", "drift"]
 
 
-def route(mode: str) -> tuple[str, str]:
-    """(mode, reason) for a request. Raises BadRequest for a mode that is unknown or not in this version."""
-    if mode not in MODES:
-        raise BadRequest(f"mode {mode!r} is not one of {', '.join(MODES)}")
-    if mode in ("global", "drift"):
-        raise BadRequest(f"mode {mode!r} needs the entity graph, which this version lacks", code="mode_unavailable")
-    return "local", "asked for" if mode == "local" else "no entity"
+class Route(NamedTuple):
+    """A mode and, in a few words, why."""
+
+    mode: Mode
+    reason: str
+
+
+# Prefixes of words: "summarize" also finds "summarizes", "relate" also "related".
+_GLOBAL = (
+    *("main theme", "summari[sz]e", "overview"),
+    *("main topic", "key theme", "key topic", "common theme", "recurring theme", "themes? (?:of|in|across|run)"),
+    *("(?:which|what) (?:are the )?(?:main |big |overall )?(?:themes|topics|subjects|areas)", "summary of"),
+    *("big picture", "in general terms", "overall", "as a whole"),
+    *("what is (?:this|the|my) vault about", "what do my notes"),
+    *("hauptthem", "zusammenfass", "fass(?:e|t)? .{0,80}zusammen", "überblick", "ueberblick", "übersicht über"),
+    *("welche themen", "wichtigste[nr]? them", "zentrale[nrs]? them", "kernthem", "rote[rn]? faden", "im großen"),
+    *("insgesamt", "im ganzen", "worum geht es in (?:diese[mnr]|meine[mnr]|den|dem|der)", "schwerpunkte"),
+)
+_DRIFT = (
+    *("relate", "connect", "compar(?:e|ing|ison)"),
+    *("relation(?:ship)?s? between", "links? between", "differences? between", "differ from", "in common"),
+    *("versus", r"vs\b", "influence", r"affects?\b", "impact of .{1,60} on", "interact", "depend on each other"),
+    *("zusammenh(?:ang|äng|ing)", r"häng\w* .{0,80}zusammen", "verbind", "verbunden", "verknüpf"),
+    *("vergleich", "vergliche", r"beziehung(?:en)? .{0,20}zwischen", "unterschied", "unterscheide", "gemeinsam"),
+    *("verhält sich", "verhalten sich", "beeinfluss", "auswirkung", "gegenüber", "wechselwirk"),
+)
+
+
+def _finder(phrases: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(phrases)})\w*")
+
+
+_FINDERS: tuple[tuple[Mode, re.Pattern[str]], ...] = (("global", _finder(_GLOBAL)), ("drift", _finder(_DRIFT)))
+_NAMED = 3
+"""So many names are told in a reason."""
+
+
+def classify(text: str, entities: Sequence[str] = ()) -> Route:
+    """Return the mode for the question `text`; `entities` are the names of known entities that it contains.
+
+    Depends on nothing else. The reason is ``phrase: ...``, ``entity: ...`` or ``no entity``.
+    """
+    asked = " ".join(text.casefold().split())
+    for mode, finder in _FINDERS:
+        found = finder.search(asked)
+        if found is not None:
+            return Route(mode, f"phrase: {found[0]}")
+    if entities:
+        return Route("local", f"entity: {', '.join(entities[:_NAMED])}")
+    return Route("local", "no entity")
