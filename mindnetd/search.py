@@ -17,7 +17,6 @@ from mindnetd.core.query import LANES, MAX_TOP_K, QuerySpec
 from mindnetd.core.querytext import QueryText, parse_query
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.core.results import ChunkText, Hit, QueryResult, TextSource
-from mindnetd.core.route import route
 from mindnetd.core.snippet import Snippet, make_snippet
 from mindnetd.deadline import Deadline
 from mindnetd.errors import BadRequest, ModelError
@@ -30,6 +29,7 @@ from mindnetd.lanes.sweep import Sweep
 from mindnetd.lanes.texts import RecentTexts
 
 _ATTEMPTS = 3
+MODES = ("auto", "local", "global", "drift")
 STAGES = ("embed", "lexical", "dense", "graph", "hydrate")
 """What `took_ms` always tells."""
 
@@ -55,7 +55,7 @@ class Searcher:
     def query(self, spec: QuerySpec, deadline: Deadline) -> QueryResult:
         """Answer. Raises BadRequest for values out of range, Unavailable (``timeout``) past the deadline."""
         check(spec)
-        mode, reason = route(spec.mode)
+        mode, reason = mode_of(spec.mode)
         clock, warnings = Stopwatch(), list[str]()
         parsed = parse_query(spec.text)
         vector = self._embed(spec, parsed, warnings)
@@ -170,6 +170,15 @@ class Stopwatch:
     def result(self) -> dict[str, float]:
         """Every stage, 0 for one that there was no need for, and ``total``."""
         return {**dict.fromkeys(STAGES, 0.0), **self._spent, "total": (time.perf_counter() - self._start) * 1000}
+
+
+def mode_of(asked: str) -> tuple[str, str]:
+    """The mode that answers, and why. Raises BadRequest for one that is unknown or not in this version."""
+    if asked not in MODES:
+        raise BadRequest(f"mode {asked!r} is not one of {', '.join(MODES)}")
+    if asked in ("global", "drift"):
+        raise BadRequest(f"mode {asked!r} needs the entity graph, which this version lacks", code="mode_unavailable")
+    return "local", "asked for" if asked == "local" else "no entity"
 
 
 def check(spec: QuerySpec) -> None:
