@@ -220,7 +220,11 @@ def _spare_file(db: Database) -> Iterator[Path]:
 
 
 def _write_manifest(view: ExportView, wish: Wish, shelves: _Shelves, tar: TarWriter) -> None:
-    """What was exported: a JSON object, a note or an edge a line. The other formats have their edges themselves."""
+    """What was exported: one JSON object, a note or an edge a line, so that it can be read without holding it all.
+
+    The other formats have their edges themselves.
+    """
+    listed = {"notes": shelves.notes} | ({"edges": shelves.edges} if wish.format == "md" else {})
     head = {
         "manifest": "mindnet-export",
         "version": MANIFEST_VERSION,
@@ -228,20 +232,18 @@ def _write_manifest(view: ExportView, wish: Wish, shelves: _Shelves, tar: TarWri
         "format": wish.format,
         "vault": view.vault_id,
         "revision": view.revision,
+        "counts": {"notes": len(shelves.notes), "edges": len(shelves.edges)},
         "files": [asdict(member) for member in tar.members],
     }
     with tar.grow(MANIFEST) as member:
         member.write(_json(head)[:-1])
-        counts = {"notes": 0, "edges": len(shelves.edges)}
-        listed = {"notes": shelves.notes} | ({"edges": shelves.edges} if wish.format == "md" else {})
         for name, shelf in listed.items():
-            counts[name] = len(shelf)
             lines = (line for _, line, _ in shelf.take())
             member.write(f', "{name}": [\n'.encode() + next(lines, b""))
             for line in lines:
                 member.write(b",\n" + line)
-            member.write(b"]")
-        member.write(b', "counts": ' + _json(counts) + b"}\n")
+            member.write(b"\n]")
+        member.write(b"}\n")
 
 
 def _edge_out(edge: Edge) -> dict[str, Any]:

@@ -395,3 +395,13 @@ def test_a_full_disk_is_an_error_and_no_half_archive(served: Served, monkeypatch
         reply = served.call("GET", "/export")
     assert (reply.status, reply.code) == (503, "disk_full") and b"free some space" in reply.body
     assert export(served, "?note=pump")
+
+
+def test_an_empty_vault_has_an_export_too(tmp_path: Path) -> None:
+    """No note, no edge, a manifest that says so."""
+    made_of = World(tmp_path)
+    made_of.index()
+    found = made(made_of)
+    made_of.close()
+    manifest = manifest_of(found)
+    assert list(found) == [MANIFEST] and (manifest["notes"], manifest["edges"]) == ([], [])

@@ -30,7 +30,7 @@ def test_version_and_help(tmp_path: Path) -> None:
     assert run(tmp_path, "--version").stdout == f"mindnetd {__version__}\n"
     done = run(tmp_path, "--help")
     assert done.returncode == 0
-    for command in ("run", "index", "init", "service", "model", "config"):
+    for command in ("run", "index", "init", "service", "model", "config", "compare"):
         assert f"    {command} " in done.stdout
 
 

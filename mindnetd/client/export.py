@@ -86,8 +86,7 @@ def _check_target(target: str) -> None:
     if not os.listdir(target):
         return
     try:
-        with open(os.path.join(target, MANIFEST), encoding="utf-8") as file:
-            known = _listed(json.load(file))
+        _, known = _manifest(target)
     except (OSError, ValueError, KeyError, TypeError):
         raise WrongUseError(f"{target} is not empty and no former export; choose another folder") from None
     changed = next(_strangers(target, known), None)
@@ -206,9 +205,7 @@ def _nanoseconds(info: tarfile.TarInfo) -> int | None:
 def _checked(written: Written, folder: str) -> tuple[dict[str, Any], int]:
     """The manifest, once every file is what it says. Raises DamagedError."""
     try:
-        with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
-            manifest: dict[str, Any] = json.load(file)
-        listed = _listed(manifest)
+        manifest, listed = _manifest(folder)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedError("the export came without a manifest; nothing was written") from error
     del written[MANIFEST]
@@ -218,13 +215,34 @@ def _checked(written: Written, folder: str) -> tuple[dict[str, Any], int]:
     return manifest, sum(size for size, _ in written.values())
 
 
-def _listed(manifest: dict[str, Any]) -> Written:
-    """The files that a manifest speaks of. Raises KeyError, TypeError for one that is none."""
-    if manifest["manifest"] != "mindnet-export":
-        raise KeyError("manifest")
-    if manifest["format"] == "md":
-        return {note["path"]: (note["size"], note["sha256"]) for note in manifest["notes"]}
-    return {file["name"]: (file["size"], file["sha256"]) for file in manifest["files"]}
+def _manifest(folder: str) -> tuple[dict[str, Any], Written]:
+    """What a manifest says in its head, and the files that it speaks of.
+
+    Its edges may be many: ours has a note a line, and is read no further than it must be. Raises OSError, and
+    ValueError, KeyError or TypeError for a file that is none.
+    """
+    with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
+        first = file.readline()
+        try:
+            head: dict[str, Any] = json.loads(first.rstrip() + "]}")
+        except ValueError:
+            head = json.loads(first + file.read())
+            notes = iter(head["notes"])
+        else:
+            notes = _notes(file)
+        if head["manifest"] != "mindnet-export":
+            raise KeyError("manifest")
+        if head["format"] == "md":
+            return head, {note["path"]: (note["size"], note["sha256"]) for note in notes}
+    return head, {file["name"]: (file["size"], file["sha256"]) for file in head["files"]}
+
+
+def _notes(file: IO[str]) -> Iterator[dict[str, Any]]:
+    for line in file:
+        if line.startswith("]"):
+            return
+        if line := line.strip().rstrip(","):
+            yield json.loads(line)
 
 
 def _spelled(name: bytes) -> str:
