@@ -245,8 +245,8 @@ class Painter {
       if (e.hidden || e.s === e.t || !this.crosses(e)) continue;
       if (state.focus && e.s !== state.center && e.t !== state.center) continue;
       const length = Math.hypot(this.sx(e.t) - this.sx(e.s), this.sy(e.t) - this.sy(e.s)), wide = this.measure(e.relation, font);
-      const focus = state.focus !== null; // nearly all are references: those are told when they are asked for
-      if (length < wide + (focus ? 24 : 44) || (!focus && e.relation === "references" && this.zoom < 2.2)) continue;
+      const focus = state.focus !== null, common = e.relation === "references" || e.source === "rule";
+      if (length < wide + (focus ? 24 : 44) || (common && !focus && this.zoom < 2.2)) continue; // those are told when asked for
       const [x, y] = this.middle(e);
       if (!this.room(x - wide / 2 - 2, y - 7, wide + 4, 14)) continue;
       pen.font = font;

@@ -5,7 +5,9 @@ const KINDS = {file: "file", url: "web page", unresolved: "missing note", chunk:
 
 function read() {
   const graph = JSON.parse($("data").textContent);
-  const typeOf = node => KINDS[node.kind] || node.type || "note";
+  const notes = graph.nodes.filter(node => !KINDS[node.kind]), folder = node => (node.path || "").split("/").slice(0, -1)[0];
+  const byFolder = notes.every(node => !node.type) && new Set(notes.map(folder)).size > 1; // a vault without types has folders
+  const typeOf = node => KINDS[node.kind] || node.type || (byFolder && folder(node) ? folder(node) + "/" : "note");
   graph.nodes.forEach(node => {
     node.label = String(node.label).replace(/\s+/g, " ").trim() || node.path || "?";
     const letters = Array.from(node.label);
