@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from program import Program
 
+from mindnetd.client.paint import Paint
+from mindnetd.client.state import show_status
+
 TASKS = "types:\n  task: {{chunk_profile: {profile}, retriever_weight: 0.8}}\n"
 NOTE = "---\ntitle: {0}\nid: {0}\ntype: {1}\nstatus: active\ncreated: 2032-05-01\n---\n# {0}\n\nText of {0}.\n"
 
@@ -79,6 +82,8 @@ def test_a_broken_file_changes_nothing(daemon: Typed) -> None:
     status = daemon.get("/status")
     assert f"{daemon.types}:3: types.task.chunk_profile expects one of" in status["types"]["error"]
     assert status["state"] == "ready" and status["reason"] == status["types"]["error"]
+    shown = "\n".join(show_status(status, Paint(False)))
+    assert shown.count("chunk_profile") == 1 and "the types as they were are in force" in shown
     assert "types.yaml not taken over" in daemon.log.read_text()
     assert daemon.process is not None
     daemon.process.send_signal(signal.SIGHUP)

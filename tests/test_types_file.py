@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mindnetd.cli import main
 from mindnetd.config import load_config
 from mindnetd.core.typetable import DEFAULT_TYPES, NoteType, TypeTable, from_json, heading_key
 from mindnetd.errors import ConfigError
@@ -171,3 +172,18 @@ def test_a_types_file_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
         types_of(load_config(file, env))
     (tmp_path / "other.yaml").write_text("status: [one]\n")
     assert types_of(load_config(file, env)).status == ("one",)
+
+
+def test_config_check_reads_the_types_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every mistake in the file beside the configuration is a line; a right one is not spoken of."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / "notes.yaml"
+    file.write_text("vault: ~/N\n")
+    assert main(["config", "check", "--config", str(file)]) == 0
+    (tmp_path / "types.yaml").write_text("version: 3\nstatus: 4\n")
+    capsys.readouterr()
+    assert main(["config", "check", "--config", str(file)]) != 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.rpartition("types.yaml")[2].split(" ")[0] for line in lines] == [":1:", ":2:"]
