@@ -189,6 +189,27 @@ def test_dragging_moves_a_node_or_the_view(show) -> None:
     assert place(tab, 5) == pytest.approx(after, abs=1.5) and tab.js("mindnet.state.zoom") > 1
 
 
+def test_two_fingers_go_closer(show) -> None:
+    """A pinch zooms around its middle; what lay there stays there."""
+    tab = show(sample(30))
+    tab.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+    x, y = place(tab, 0)
+    before = tab.js("mindnet.state.zoom")
+
+    def touch(kind: str, half: float) -> None:
+        points = [] if kind == "touchEnd" else [{"x": x + side * half, "y": y, "id": side} for side in (-1, 1)]
+        tab.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+    touch("touchStart", 40)
+    for half in (50, 60, 70, 80):
+        touch("touchMove", half)
+    touch("touchEnd", 0)
+    tab.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    tab.until("mindnet.painter.zoom === mindnet.state.zoom")
+    assert tab.js("mindnet.state.zoom") == pytest.approx(2 * before, rel=0.1)
+    assert place(tab, 0) == pytest.approx((x, y), abs=3)
+
+
 def test_the_legend_filters(show) -> None:
     """A type that is clicked away is neither drawn, nor found, nor in the panel; clicked again it is back."""
     tab = show(sample(300))

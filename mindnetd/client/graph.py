@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mindnetd.client.main import Call
 
 EVIDENCE = 80
+PAGE_EDGES = 3000
+"""Edges of a page unless a limit is given: it is looked at, not read."""
 WIDEST = 40
 """Columns that names are given at most; a longer one is whole, and shifts its line."""
 KIND_WORDS = {"unresolved": "missing"}
@@ -65,7 +67,8 @@ def run_subgraph(call: Call) -> int:
 
 
 def _subgraph(call: Call, given: Mapping[str, Any]) -> bytes:
-    more = {"relation": call.args.relation, "limit": call.args.limit, **call.seen}
+    limit = call.args.limit or (PAGE_EDGES if call.args.format == "html" and not call.json else None)
+    more = {"relation": call.args.relation, "limit": limit, **call.seen}
     return call.client.get(f"/subgraph/{quote(call.args.note)}", **given, **more)
 
 
