@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindnetd.core.graph import Tie, best_ways, collect, shortest_way, weight_of
-from mindnetd.core.graph_masks import as_missing, link_diagnostics, masked
-from mindnetd.core.identity import unresolved_uuid
-from mindnetd.core.records import Edge, Link, ResolvedLink
+from mindnetd.core.graph_masks import link_diagnostics, masked
+from mindnetd.core.records import Link, ResolvedLink
 
 NODES = "abcdefg"
 RELATIONS = ("references", "related_to", "depends_on", "contradicts", "my own")
@@ -134,19 +133,14 @@ def link(target: str, line: int, relation: str = "references") -> Link:
     return Link("wikilink", f"[[{target}]]", target, line=line, relation=relation)
 
 
-def test_a_hidden_target_has_the_names_that_it_is_called_by() -> None:
-    """One edge a name, with its own count, line and words; a link to another note is left alone."""
+def test_a_link_to_a_hidden_note_leads_nowhere() -> None:
+    """By whatever name it calls the note; a link to another note is left alone. Its edges: `test_edges_hidden.py`."""
     links = [
         ResolvedLink(link("X", 1), "X.md"),
         ResolvedLink(link("sub/X", 3), "X.md"),
-        ResolvedLink(link("X", 5), "X.md"),
+        ResolvedLink(link("x-1", 5), None, by_id="X.md"),
     ]
     links.append(ResolvedLink(link("Y", 6), "Y.md"))
-    edge = Edge("e", "src", "dst", "note", "note", "X.md", "references", "note", "declared", 1.0, 3, "first line", 1)
-    first, second = as_missing("mindnet", edge, links, "X.md")
-    assert (first.dst_label, first.occurrences, first.line, first.evidence) == ("X", 2, 1, "first line")
-    assert (second.dst_label, second.occurrences, second.line, second.evidence) == ("sub/X", 1, 3, "[[sub/X]]")
-    assert first.dst_kind == "unresolved" and first.dst_id == unresolved_uuid("mindnet", "X")
     shown = masked(links, {"X.md"})
-    assert [one.resolved for one in shown] == [None, None, None, "Y.md"]
+    assert [one.leads_to for one in shown] == [None, None, None, "Y.md"]
     assert [one.code for one in link_diagnostics(shown)] == ["link_unresolved"] * 3

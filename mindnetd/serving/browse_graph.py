@@ -15,6 +15,7 @@ from mindnetd.core.records import NoteMeta
 from mindnetd.core.shared_tags import TagTable
 from mindnetd.errors import BadRequest
 from mindnetd.serving.browse import CANVAS, Browser, paged
+from mindnetd.serving.masked import MaskBook
 from mindnetd.serving.missing import missing_key
 from mindnetd.serving.refs import Notes
 from mindnetd.serving.services import Services
@@ -22,10 +23,10 @@ from mindnetd.serving.shown_graph import (
     BACKLINK,
     UNRESOLVED,
     Direction,
+    GraphParts,
     ShownGraph,
     edge_out,
     file_node,
-    masked_edges,
     note_node,
     tie_of,
 )
@@ -54,12 +55,13 @@ class GraphBrowser:
     def __init__(self, services: Services, browser: Browser) -> None:
         self._services = services
         self._browser = browser
+        self._parts = GraphParts(services, browser.refs, MaskBook(services))
         self._tags_lock = threading.Lock()
         self._tags: tuple[Notes, TagTable] = ((), TagTable(()))
 
     def shown(self, view: View, *, with_tags: bool = False) -> ShownGraph:
         """The graph for one request, with or without the pairs of notes that share a rare tag."""
-        return ShownGraph(self._services, self._browser.refs, view, self._table() if with_tags else None)
+        return ShownGraph(self._parts, view, self._table() if with_tags else None)
 
     def _table(self) -> TagTable:
         """The notes by tag, made anew when a note has changed."""
@@ -166,12 +168,12 @@ class GraphBrowser:
         services, snapshot = self._services, self._browser.snapshot()
         scope = snapshot.scope(sorted(view.levels), sorted(view.hiding))
         hidden = hidden_ids(snapshot.notes, view)
-        masks = masked_edges(services, snapshot, view)
-        counts = dict(read.edge_counts(services.db, hidden).by_relation)
-        for edge in masks:
+        masks = self._parts.masks.of(snapshot, view)
+        counts = dict(read.edge_counts(services.db, hidden, sorted(masks.sources)).by_relation)
+        for edge in masks.edges:
             counts[edge.relation, edge.source] = counts.get((edge.relation, edge.source), 0) + 1
-        missing = {missing_key(name) for name in read_ties.missing_names(services.db, hidden)}
-        missing |= {missing_key(edge.dst_label) for edge in masks}
+        missing = {missing_key(name) for name in read_ties.missing_names(services.db, [*hidden, *masks.sources])}
+        missing |= {missing_key(edge.dst_label) for edge in masks.edges if edge.dst_kind == UNRESOLVED}
         stored = read_counts.vectors_stored(services.db, services.fingerprint, services.dim)
         made, reused = read.embeddings_total(services.db)
         edges: dict[str, dict[str, int]] = {}
@@ -183,7 +185,9 @@ class GraphBrowser:
             if int(key) not in snapshot.slot_of  # a note without text is a document, but no chunk
         ]
         structural = {"belongs_to": len(owners), "next": len(owners) - len(set(owners))}
-        structural |= {"prev": structural["next"], BACKLINK: read.backlink_count(services.db, hidden)}
+        backlinks = read.backlink_count(services.db, hidden, sorted(masks.sources))
+        backlinks += sum(edge.relation == "references" and edge.dst_kind == "note" for edge in masks.edges)
+        structural |= {"prev": structural["next"], BACKLINK: backlinks}
         for relation, count in structural.items():
             edges.setdefault(relation, {"declared": 0, "rule": 0})["structural"] = count
         return {

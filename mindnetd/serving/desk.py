@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mindnetd import __version__
+from mindnetd.core.derive import DeriveOptions
 from mindnetd.core.query import QuerySpec
 from mindnetd.core.results import QueryResult
 from mindnetd.engine import SPARE, Engine
@@ -64,6 +65,11 @@ class Desk:
     def id_prefix(self) -> str:
         """The prefix of all ids."""
         return self._engine.config.id_prefix
+
+    @property
+    def derive_options(self) -> DeriveOptions:
+        """Those in force."""
+        return self._engine.indexer.options
 
     @property
     def fingerprint(self) -> str:

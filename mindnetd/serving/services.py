@@ -19,6 +19,7 @@ from mindnetd.jobs import Job, JobBook
 from mindnetd.metrics import Metrics
 
 if TYPE_CHECKING:
+    from mindnetd.core.derive import DeriveOptions
     from mindnetd.lanes.hot import HotIndex
     from mindnetd.search import Searcher
     from mindnetd.store.db import Database
@@ -51,6 +52,10 @@ class Services(Protocol):
     @property
     def id_prefix(self) -> str:
         """The prefix of all ids."""
+
+    @property
+    def derive_options(self) -> DeriveOptions:
+        """What decides what a note becomes, note types included; a new object after a reload."""
 
     @property
     def fingerprint(self) -> str:

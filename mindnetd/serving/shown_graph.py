@@ -7,14 +7,14 @@ name that no note has, so that the reply is that of an index without the note.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from mindnetd.core.graph import Around, Tie, weight_of
-from mindnetd.core.graph_masks import as_missing
 from mindnetd.core.identity import edge_uuid
 from mindnetd.core.records import Edge, NoteMeta
 from mindnetd.core.shared_tags import SharedTags, TagTable
-from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.serving.masked import MaskBook, Masked
 from mindnetd.serving.refs import Notes, RefIndex
 from mindnetd.serving.services import Services
 from mindnetd.serving.view import View
@@ -31,16 +31,26 @@ UNRESOLVED = "unresolved"
 """What to ask for to see the edges to names that no file has, whatever their relation."""
 
 
+@dataclass(frozen=True, slots=True)
+class GraphParts:
+    """What every request about the graph works with."""
+
+    services: Services
+    refs: RefIndex
+    masks: MaskBook
+
+
 class ShownGraph:
     """Edges and nodes as ``view`` shows them; one object a request, any thread.
 
     What was read stays: ``edges`` and ``nodes`` by id. ``cut`` is set when a step had more edges than are read.
     """
 
-    def __init__(self, services: Services, refs: RefIndex, view: View, tags: TagTable | None = None) -> None:
-        self._services, self._refs, self._view, self._tags = services, refs, view, tags
+    def __init__(self, parts: GraphParts, view: View, tags: TagTable | None = None) -> None:
+        self._services, self._refs, self._book = parts.services, parts.refs, parts.masks
+        self._view, self._tags = view, tags
         self._canvases: dict[str, StoredCanvas] | None = None
-        self._masks: tuple[Edge, ...] | None = None
+        self._masks: Masked | None = None
         self.edges: dict[str, Edge] = {}
         self.nodes: dict[str, Json] = {}
         self.cut = False
@@ -54,9 +64,14 @@ class ShownGraph:
         self.cut = self.cut or len(stored) > MOST_EDGES
         notes = self._services.hot.snapshot().notes  # after the read: what has just been hidden is not shown
         ends = self._refs.by_id({end for one in stored for end in (one.edge.src_id, one.edge.dst_id)}, notes)
-        found = {one.edge.id: one.edge for one in stored[:MOST_EDGES] if shown_edge(one, ends, self._view)}
+        masks = self._masked()
+        found = {
+            one.edge.id: one.edge
+            for one in stored[:MOST_EDGES]
+            if one.edge.src_id not in masks.sources and shown_edge(one, ends, self._view)
+        }
         wanted = set(ids)
-        for edge in self._masked():
+        for edge in masks.edges:
             sides = {"out": (edge.src_id,), "in": (edge.dst_id,)}.get(direction, (edge.src_id, edge.dst_id))
             if wanted.intersection(sides) and (not relations or edge.relation in relations):
                 found[edge.id] = edge
@@ -67,7 +82,8 @@ class ShownGraph:
                     ends |= {pair.first.id: pair.first, pair.second.id: pair.second}
                     edge = shared_edge(pair)
                     found[edge.id] = edge
-        self._keep(found.values(), ends, notes)
+        missing = {edge.dst_id for edge in masks.edges if edge.id in found} - ends.keys()
+        self._keep(found.values(), ends | self._refs.by_id(missing, notes) if missing else ends, notes)
         return list(found.values())
 
     def _sharing(self, ids: set[str], notes: Notes) -> Iterable[SharedTags]:
@@ -94,10 +110,10 @@ class ShownGraph:
 
         return around
 
-    def _masked(self) -> tuple[Edge, ...]:
-        """Every edge from a shown note or canvas to a hidden note, as an edge to a name that nobody has."""
+    def _masked(self) -> Masked:
+        """The edges that hold for this view instead of those that are stored."""
         if self._masks is None:
-            self._masks = masked_edges(self._services, self._services.hot.snapshot(), self._view)
+            self._masks = self._book.of(self._services.hot.snapshot(), self._view)
         return self._masks
 
     # ------------------------------------------------------------------------------------------------------- nodes
@@ -126,29 +142,6 @@ class ShownGraph:
         if self._canvases is None:
             self._canvases = {canvas.id: canvas for canvas in read.load_canvases(self._services.db)}
         return self._canvases
-
-
-def masked_edges(services: Services, snapshot: HotSnapshot, view: View) -> tuple[Edge, ...]:
-    """See `ShownGraph`; empty where nothing is hidden. Raises StoreError."""
-    hidden = {meta.id: meta for meta in snapshot.notes if meta is not None and not view.shows(meta)}
-    if not hidden:
-        return ()
-    stored = read.edges_around(services.db, list(hidden), "in", (), MOST_EDGES)
-    told = [one for one in stored if one.edge.dst_id in hidden and source_shown(one, snapshot, view)]
-    links = read.load_links(services.db, sorted({one.owner for one in told}))
-    return tuple(
-        edge
-        for one in told
-        for edge in as_missing(services.id_prefix, one.edge, links.get(one.owner, ()), hidden[one.edge.dst_id].path)
-    )
-
-
-def source_shown(one: StoredEdge, snapshot: HotSnapshot, view: View) -> bool:
-    """May the near end of an edge be named? A note that the snapshot does not know yet may not."""
-    if one.edge.src_kind == "file":
-        return view.canvases
-    meta = snapshot.note(one.owner)
-    return meta is not None and view.shows(meta)
 
 
 def shown_edge(one: StoredEdge, ends: dict[str, NoteMeta], view: View) -> bool:

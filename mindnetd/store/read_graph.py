@@ -49,18 +49,25 @@ def load_edges(db: Database, keys: Sequence[int]) -> dict[int, tuple[Edge, ...]]
     return {owner: tuple(edges) for owner, edges in found.items()}
 
 
-def edge_counts(db: Database, hidden_ids: Sequence[str] = ()) -> EdgeCounts:
-    """Edges by relation and source, and distinct unresolved targets, without what touches a note of `hidden_ids`."""
+def edge_counts(db: Database, hidden_ids: Sequence[str] = (), without: Sequence[str] = ()) -> EdgeCounts:
+    """Edges by relation and source, and distinct unresolved targets, without what touches a note of `hidden_ids`.
+
+    The counts by relation are without edges from the nodes `without` as well.
+    """
     with db.reader() as reader:
-        rows = reader.rows(statements("read")["edge_counts"], [word_list(hidden_ids)])
+        rows = reader.rows(statements("read")["edge_counts"], [word_list(hidden_ids), word_list(without)])
         missing = reader.rows(statements("read")["unresolved_count"], [word_list(hidden_ids)])[0][0]
     return EdgeCounts({(relation, source): count for relation, source, count in rows}, missing)
 
 
-def backlink_count(db: Database, hidden_ids: Sequence[str] = ()) -> int:
-    """Pairs of which the second refers to the first, a note, without notes of `hidden_ids`. Raises StoreError."""
+def backlink_count(db: Database, hidden_ids: Sequence[str] = (), without: Sequence[str] = ()) -> int:
+    """Pairs of which the second refers to the first, a note; no notes of `hidden_ids`, no references from `without`.
+
+    Raises StoreError.
+    """
     with db.reader() as reader:
-        return int(reader.rows(statements("read")["backlink_count"], [word_list(hidden_ids)])[0][0])
+        given = [word_list(hidden_ids), word_list(without)]
+        return int(reader.rows(statements("read")["backlink_count"], given)[0][0])
 
 
 def unresolved(db: Database) -> tuple[UnresolvedLink, ...]:

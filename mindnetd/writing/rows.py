@@ -6,17 +6,16 @@ import hashlib
 from collections.abc import Sequence
 
 from mindnetd.core.canvas import read_canvas
-from mindnetd.core.decode import split_note
 from mindnetd.core.derive import DeriveOptions, Draft, meta_of
 from mindnetd.core.edges import edges_of, edges_of_links
 from mindnetd.core.graph_masks import link_diagnostics
 from mindnetd.core.identity import chunk_uuid, file_uuid
 from mindnetd.core.named import named_notes
-from mindnetd.core.note import read_note
 from mindnetd.core.records import Edge, NoteMeta, ParsedNote, ResolvedLink
 from mindnetd.lanes.hot import HotDoc
 from mindnetd.store import read
 from mindnetd.store.db import Database
+from mindnetd.store.read_indexed import note_as_indexed
 from mindnetd.store.records import CanvasRows, ChunkRow, DocRow, NoteRows, RelinkRows
 from mindnetd.writing.known import Known
 from mindnetd.writing.linkbook import waiting_keys
@@ -90,7 +89,7 @@ class RowMaker:
             docs=(),
             links=links,
             link_names=tuple(sorted(names)),
-            edges=self._edges(self._as_indexed(known, draft.raw), links),
+            edges=self._edges(note_as_indexed(self._db, known, self.options.read, draft.raw), links),
             diagnostics=(*draft.note.diagnostics, *link_diagnostics(links)),
             run_id=None,
             keep_chunks=True,
@@ -127,18 +126,11 @@ class RowMaker:
             own_id, edges = canvas.id, edges_of_links(self.options.prefix, path, links)
         else:
             known = self._known.notes[path]
-            own_id, edges = known.id, self._edges(self._as_indexed(known, read.read_raw(self._db, key)), links)
+            own_id, edges = known.id, self._edges(note_as_indexed(self._db, known, self.options.read), links)
         return RelinkRows(key, path, own_id, links, edges, link_diagnostics(links), run.id, renamed)
 
     def _edges(self, note: ParsedNote, links: Sequence[ResolvedLink]) -> tuple[Edge, ...]:
         return edges_of(self.options.prefix, note, links, self.options.types)
-
-    def _as_indexed(self, known: NoteMeta, raw: bytes) -> ParsedNote:
-        """The note as its stored links see it: a stale one with the body that they stand in, older than its bytes."""
-        if known.stale or known.raw_hash != hashlib.sha256(raw).hexdigest():
-            body = read.indexed_body(self._db, known.key)
-            raw = raw[: split_note(raw).body_at] + body.encode("utf-8", "replace")
-        return read_note(known.path, raw, self.options.read)
 
 
 def hot_docs(rows: NoteRows) -> list[HotDoc]:

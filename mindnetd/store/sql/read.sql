@@ -39,15 +39,19 @@ ORDER BY src_id, relation, dst_id, id
 LIMIT ?
 
 -- name: edge_counts
-WITH hidden AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> '')
+WITH hidden AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> ''),
+     without AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> '')
 SELECT relation, source, count(*) FROM edges
 WHERE src_id NOT IN (SELECT id FROM hidden) AND dst_id NOT IN (SELECT id FROM hidden)
+  AND src_id NOT IN (SELECT id FROM without)
 GROUP BY relation, source ORDER BY relation, source
 
 -- name: backlink_count
-WITH hidden AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> '')
+WITH hidden AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> ''),
+     without AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> '')
 SELECT count(*) FROM structural_edges
 WHERE relation = 'backlink' AND src_id NOT IN (SELECT id FROM hidden) AND dst_id NOT IN (SELECT id FROM hidden)
+  AND dst_id NOT IN (SELECT id FROM without)
 
 -- name: unresolved_count
 WITH hidden AS (SELECT id::UUID AS id FROM (SELECT unnest(string_split(?, ' ')) AS id) WHERE id <> '')
