@@ -201,12 +201,12 @@ class Painter {
     const lit = state.focus ? [...state.focus] : state.found ? [...state.found] : [];
     const rest = state.focus || state.found ? [] : this.order;
     pen.textAlign = "center"; pen.textBaseline = "top"; pen.lineJoin = "round";
-    this.keepFree(state);
-    let written = 0;
+    let written = 0, kept = false;
     for (const i of new Set([...first, ...lit, ...rest])) {
       const node = graph.nodes[i], x = this.sx(i), y = this.sy(i), r = this.radius(i, this.zoom);
       if (node.hidden || x < -60 || y < -20 || x > this.width + 60 || y > this.height + 10) continue;
       const strong = node.hops === 0 || first.includes(i), size = strong ? 13.5 : Math.min(11 + Math.sqrt(node.degree) * 0.35, 13.5);
+      if (!kept && !strong && node.degree < 8) { this.keepFree(state); kept = true; } // a hub's name may lie over its leaves
       const font = `${strong ? 650 : 450} ${size}px ${FONT}`, wide = this.measure(node.short, font);
       const place = this.beside(x, y, r, wide, size, strong);
       if (!place) continue;
