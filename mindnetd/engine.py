@@ -256,6 +256,8 @@ class Engine:
         if error.code in REBUILDABLE:
             with self.db.swapped(force=True):
                 self._put_aside(error)
+            self.stages.check()  # the new file says by what its rows will be made
+            self.keep_config()
         else:
             self.db.reopen()
         self.reload()

@@ -10,6 +10,7 @@ import pytest
 from engine_kit import Bench, make_config, open_shared
 
 from mindnetd.core.typetable import DEFAULT_TYPES
+from mindnetd.errors import StoreError
 from mindnetd.inference.embedder import Embedder
 from mindnetd.settings.types import types_of
 from mindnetd.store import read
@@ -264,4 +265,16 @@ def test_one_change_overtakes_another(place: Place) -> None:
     place.bench.writer._turn(time.monotonic())
     place.types(four(project="chunk_profile: short") + "status: [done]\n", wait=False)
     place.types(four(task="hash_mode: full"))
+    place.check()
+
+
+def test_a_file_made_anew_at_work_knows_its_types(place: Place) -> None:
+    """The database is put aside at work: the new one says by which types it was made."""
+    place.types(four())
+    place.bench.writer._store_failed(StoreError("a block is damaged", code="damaged"))
+    place.bench.settle()
+    place.file.write_text(four(task="chunk_profile: long"))
+    before = place.rows()
+    place.restart()
+    assert written(before, place.rows())["notes"] == 2
     place.check()
