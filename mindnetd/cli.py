@@ -142,7 +142,9 @@ def _add_config(commands: _Commands[_Parser]) -> None:
 
 def _add_compare(commands: _Commands[_Parser]) -> None:
     parser = _command(commands, "compare", "compare two vault folders, note by note; exit 1 on a difference", _compare)
-    parser.add_argument("a", metavar="A", help="a folder of notes; its configuration, if any, holds for both")
+    parser.add_argument(
+        "a", metavar="A", help="a folder of notes; its configuration (else that of B, else defaults) holds for both"
+    )
     parser.add_argument("b", metavar="B", help="the other one")
     parser.add_argument("--files", action="store_true", help="canvases and attachments too, byte by byte")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")

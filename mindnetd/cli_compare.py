@@ -1,4 +1,4 @@
-"""``mindnetd compare``: reads the configuration of the first folder, compares, and prints."""
+"""``mindnetd compare``: reads the configuration of the first folder, else of the second, compares, and prints."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from mindnetd.compare import Rules, compare
 from mindnetd.config import find_config, load_config
 from mindnetd.engine import derive_options, read_rules
+from mindnetd.errors import ConfigError
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.settings.types import types_of
 
@@ -18,7 +19,7 @@ def run_compare(
 ) -> int:
     """A line per difference; 1 where there is one. Raises BadRequest, ConfigError, VaultError."""
     one, other = Path(a), Path(b)
-    config = load_config(find_config(env, file=None, name=None, vault=a), env, {"vault": a})
+    config = load_config(_config_of(a, env) or _config_of(b, env), env, {"vault": a})
     rules = Rules(
         classifiers=[read_rules(dataclasses.replace(config, vault=folder)) for folder in (one, other)],
         options=derive_options(config, types_of(config)),
@@ -38,3 +39,11 @@ def run_compare(
         return 1
     say(f"{found.a} {what}: the same")
     return 0
+
+
+def _config_of(folder: str, env: Mapping[str, str]) -> Path | None:
+    """The configuration file of this vault, if it has one."""
+    try:
+        return find_config(env, file=None, name=None, vault=folder)
+    except ConfigError:  # one of its name, for another folder: a copy is often called like its original
+        return None

@@ -127,3 +127,16 @@ def test_what_the_configuration_says_of_reading_holds(
     (b / "Templates/t.md").write_text("changed\n")
     code, lines = run(capsys, a, b)
     assert code == 1 and [line.split(" differ")[0] for line in lines[:2]] == ["Templates/t.md: body", "deep/b.md: body"]
+
+
+def test_a_copy_with_the_name_of_the_original(
+    pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A copy in a folder of the same name is not the vault of that configuration, and may be named first."""
+    a, _ = pair
+    copy = tmp_path / "backup" / a.name
+    shutil.copytree(a, copy)
+    folder = tmp_path / "home/.config/mindnetd"
+    folder.mkdir(parents=True)
+    (folder / "a-vault.yaml").write_text(f"vault: {a}\nignore: []\n")
+    assert run(capsys, copy, a) == run(capsys, a, copy) == (0, ["4 notes: the same"])
