@@ -23,7 +23,7 @@ from mindnetd.settings.types import types_of
 from mindnetd.store.dump import differences
 from mindnetd.store.integrity import integrity
 
-NAMES = ("Alpha", "beta", "Gamma Ray", "Übung", "2032-05-18", "delta.v2")
+NAMES = ("Alpha", "beta", "Gamma Ray", "Übung", "2032-05-18", "delta.v2", "U\u0308bung")  # the last is a twin in NFD
 FOLDERS = ("", "one/", "two/deep/", "Templates/")
 BITS = (
     "[[Alpha]]", "[[beta|b]]", "![[Gamma Ray#Part]]", "[x](two/deep/%C3%9Cbung.md)", "[[delta.v2]]", "[[one/Alpha]]",
