@@ -304,7 +304,10 @@ def test_panning_draws_each_frame(show, record_property) -> None:
 
 
 def test_the_page_needs_nothing_else() -> None:
-    """One file without an address in it, whatever the graph."""
-    text = "".join(make_page(sample(30)))
+    """One file of ASCII without an address in it, whatever the graph."""
+    nodes = {key: {**node, "label": f"Ü {node['label']} 🎉"} for key, node in sample(30).nodes.items()}
+    text = "".join(make_page(sample(30)._replace(nodes=nodes)))
+    assert "<title>&#220; " in text
     assert not re.search(r"(?:src|href)\s*=|https?://(?!www\.w3\.org/|example\.org/)|@import|url\(", text)
+    assert text.isascii(), "written to a terminal of any encoding it is the same, and its hashes hold"
     assert "{{SCRIPT" not in text and "{{DATA" not in text

@@ -72,4 +72,6 @@ def _hash(text: str) -> str:
 
 def _text(text: str) -> str:
     flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    safe = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    # ASCII, as the whole page: a terminal of another encoding must not change a byte of it, or the hashes fail
+    return safe.encode("ascii", "xmlcharrefreplace").decode()

@@ -11,7 +11,7 @@ function read() {
   graph.nodes.forEach(node => {
     node.label = String(node.label).replace(/\s+/g, " ").trim() || node.path || "?";
     const letters = Array.from(node.label);
-    node.short = letters.length > 34 ? letters.slice(0, 33).join("") + "…" : node.label;
+    node.short = letters.length > 34 ? letters.slice(0, 33).join("") + "\u2026" : node.label;
     node.group = typeOf(node); node.degree = 0; node.hidden = false;
   });
   const pairs = new Map();
@@ -133,7 +133,7 @@ function hover(i, px, py) {
     if (i !== null) {
       const node = graph.nodes[i];
       tip.replaceChildren(made("b", node.label), made("span", node.path && node.path !== node.label ? node.path : "", "path"),
-        made("span", `${node.group} · ${links(node.degree)}`, "soft"));
+        made("span", `${node.group} \u00b7 ${links(node.degree)}`, "soft"));
     }
   }
   if (i !== null) {
@@ -165,13 +165,13 @@ function showPanel(i) {
   const panel = $("panel");
   panel.hidden = i === null;
   if (i === null) return panel.replaceChildren();
-  const node = graph.nodes[i], head = made("div", "", "head"), list = made("div", "", "list"), close = made("button", "×", "close");
+  const node = graph.nodes[i], head = made("div", "", "head"), list = made("div", "", "list"), close = made("button", "\u00d7", "close");
   close.setAttribute("aria-label", "Close");
   close.onclick = () => choose(null);
   const facts = [node.group, links(node.degree)];
   if (node.hops > 0) facts.push(node.hops === 1 ? "1 hop" : `${node.hops} hops`);
   if (node.hops > 0 && node.score) facts.push(`score ${node.score.toFixed(2)}`);
-  head.append(made("h2", node.label), made("span", node.path || "", "path"), made("span", facts.join(" · "), "soft"), close);
+  head.append(made("h2", node.label), made("span", node.path || "", "path"), made("span", facts.join(" \u00b7 "), "soft"), close);
   const all = edgesOf(i), out = all.filter(e => e.s === i), into = all.filter(e => e.t === i && e.s !== i);
   for (const [title, edges, far] of [["links to", out, "t"], ["linked from", into, "s"]]) {
     if (!edges.length) continue;
@@ -183,8 +183,8 @@ function showPanel(i) {
 }
 function edgeRow(e, far) {
   const row = made("button", "", "edge"), relation = made("span", "", "relation");
-  const more = [e.relation, e.source === "declared" ? "" : `by ${e.source}`, e.occurrences > 1 ? `${e.occurrences}×` : "", e.line ? `line ${e.line}` : ""];
-  relation.textContent = " " + more.filter(Boolean).join(" · ");
+  const more = [e.relation, e.source === "declared" ? "" : `by ${e.source}`, e.occurrences > 1 ? `${e.occurrences}\u00d7` : "", e.line ? `line ${e.line}` : ""];
+  relation.textContent = " " + more.filter(Boolean).join(" \u00b7 ");
   row.append(made("b", graph.nodes[far].label), relation);
   if (e.evidence) row.append(made("q", e.evidence));
   row.onclick = () => choose(far, {go: true});
