@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from mindnetd.core.records import Block, Link, ParsedNote
 from mindnetd.core.sentences import sentence_spans
 
@@ -10,6 +12,9 @@ LONGEST = 200
 
 _MARKS = " \t>#*+-|"
 """What stands before the text of a quote, heading, list item or table row."""
+
+_MAY_END = re.compile("[.!?\\n\u2026\u061f\u0964\u0965\u3002\uff01\uff1f\uff0e]")
+"""Without one of these a text is one sentence (`core.sentences`); most lines with a link in them have none."""
 
 
 class Evidence:
@@ -34,11 +39,11 @@ class Evidence:
         at = note.body.find(link.raw, starts[place], end)
         if at < 0:  # a link that the canonical form spells otherwise, or over two lines
             return _window(note.body[starts[place] : end], 0, 0)
+        start = starts[place]
         block = _block_at(note.blocks, place)
-        first, last = (block.first, block.last) if block.kind == "paragraph" else (place, place + 1)
-        start = starts[first]
-        text = note.body[start : starts[last] if last < len(starts) else len(note.body)]
-        return _sentence(text, at - start, len(link.raw))
+        if block.kind == "paragraph" and block.last - block.first > 1:
+            start, end = starts[block.first], starts[block.last] if block.last < len(starts) else len(note.body)
+        return _sentence(note.body[start:end].rstrip(), at - start, len(link.raw))
 
     def _line_starts(self, note: ParsedNote) -> list[int]:
         if self._starts is None:
@@ -60,9 +65,10 @@ def _block_at(blocks: tuple[Block, ...], line: int) -> Block:
 
 def _sentence(text: str, at: int, length: int) -> str:
     """The sentence of `text` around the link at `at`; two where the link has a sentence end inside."""
-    if len(text) > 4 * LONGEST:  # a paragraph of a whole page: what is far away cannot be part of what is shown
-        start = max(0, at - 2 * LONGEST)
-        text, at = text[start : at + length + 2 * LONGEST], at - start
+    if _MAY_END.search(text, 0, at) is None and _MAY_END.search(text, at + length) is None:
+        return _window(text, at, length)
+    start = max(0, at - LONGEST)  # what is farther away than that cannot be part of what is shown
+    text, at = text[start : at + length + LONGEST], at - start
     spans = [span for span in sentence_spans(text) if span[0] < at + length and at < span[1]]
     start, end = (spans[0][0], spans[-1][1]) if spans else (0, len(text))
     return _window(text[start:end], at - start, length)
@@ -74,6 +80,6 @@ def _window(text: str, at: int, length: int) -> str:
     lead = min(lead, at)
     text, at = text[lead:].rstrip(), at - lead
     if len(text) > LONGEST:
-        start = max(0, min(at - (LONGEST - length) // 2, len(text) - LONGEST))
+        start = max(0, min(at - (LONGEST - min(length, LONGEST)) // 2, len(text) - LONGEST))
         text = text[start : start + LONGEST]
     return " ".join(text.split())
