@@ -150,7 +150,7 @@ class Browser:
         snapshot = self.snapshot()
         masks = Masks(self._services, snapshot, view)
         problems = masks.diagnostics(detail.diagnostics, detail.links, detail.meta.path)
-        clashes = id_clashes(self._services.db, snapshot, view, {detail.meta.key})
+        clashes = id_clashes(self._services.db, self.refs, snapshot, view, {detail.meta.key})
         problems = [*problems, *(one.diagnostic for one in clashes)]
         return {
             "note": _full(detail.meta),
@@ -203,7 +203,7 @@ class Browser:
         stored = read.diagnostics(self._services.db, keys)
         snapshot = self.snapshot()
         found = Masks(self._services, snapshot, view).all_diagnostics(stored, keys)
-        found += id_clashes(self._services.db, snapshot, view, keys)
+        found += id_clashes(self._services.db, self.refs, snapshot, view, keys)
         shown = [
             {"path": one.path, **_diagnostic(one.diagnostic)}
             for one in found

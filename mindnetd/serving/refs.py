@@ -94,9 +94,9 @@ class RefIndex:
         """The note at this path, spelled as on disk; None where there is none."""
         return next((meta for meta in self._look_up(fold(path), notes) if meta.path == path), None)
 
-    def at_path(self, path: str, notes: Notes) -> list[NoteMeta]:
-        """The notes whose path is this one but for case and composition."""
-        return [meta for meta in self._look_up(fold(path), notes) if fold(meta.path) == fold(path)]
+    def called(self, name: str, notes: Notes) -> list[NoteMeta]:
+        """Every note that answers to this in any tier, compared without case and composition."""
+        return self._look_up(fold(name), notes)
 
     def by_id(self, ids: set[str], notes: Notes) -> dict[str, NoteMeta]:
         """The notes with these ids (UUIDs as they are in the metadata); unknown ones are left out."""
