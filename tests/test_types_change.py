@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -254,6 +255,24 @@ def test_changed_back_in_the_middle(place: Place, monkeypatch: pytest.MonkeyPatc
     assert cut_anew() < 100
     place.bench.crash()
     place.file.write_text(four())
+    place.bench = place.open("notes")
+    place.check()
+
+
+def test_other_options_changed_back_in_the_middle(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for an option of the configuration: reloaded, killed half way, and the old value at the next start."""
+    for number in range(150):
+        (place.vault / f"plain {number}.md").write_text("Text.\n")
+    place.bench.settle()
+    monkeypatch.setattr(bulk, "COMMIT_AT", 20)
+    engine = place.bench.engine
+    for part in engine.take_options(dataclasses.replace(engine.indexer.options, default_profile="long")):
+        place.bench.writer.submit(part)
+    revision = engine.db.revision
+    while engine.db.revision < revision + 2:
+        place.bench.writer._turn(time.monotonic())
+    assert any("'long'" in str(row) for row in place.bench.dump()["chunks"])
+    place.bench.crash()
     place.bench = place.open("notes")
     place.check()
 

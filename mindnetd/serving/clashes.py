@@ -1,8 +1,8 @@
 """Ids that two notes have: told when it is asked, of the notes that the request may see, so that nothing is stored.
 
 Whether an id is used twice depends on other notes. Stored, it would have to be kept right with every save of any of
-them, and would tell of hidden ones; the resident metadata answers it: 11 ms of CPU for a list over 20,000 notes, next to
-nothing for one note.
+them, and would tell of hidden ones; the resident metadata answers it: 11 ms of CPU for a list over 20,000 notes, and
+next to nothing for one note.
 """
 
 from __future__ import annotations
