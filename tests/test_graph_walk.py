@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mindnetd.core.graph import Tie, best_ways, collect, shortest_way, weight_of
 from mindnetd.core.graph_masks import link_diagnostics, masked
 from mindnetd.core.records import Link, ResolvedLink
+from mindnetd.core.resolve import IdIndex
 
 NODES = "abcdefg"
 RELATIONS = ("references", "related_to", "depends_on", "contradicts", "my own")
@@ -141,6 +142,9 @@ def test_a_link_to_a_hidden_note_leads_nowhere() -> None:
         ResolvedLink(link("x-1", 5), None, by_id="X.md"),
     ]
     links.append(ResolvedLink(link("Y", 6), "Y.md"))
-    shown = masked(links, {"X.md"})
-    assert [one.leads_to for one in shown] == [None, None, None, "Y.md"]
-    assert [one.code for one in link_diagnostics(shown)] == ["link_unresolved"] * 3
+    ids = IdIndex()
+    ids.set("Z.md", "x-2")
+    links.append(ResolvedLink(Link("wikilink", "[[X|x-2]]", "X", display="x-2"), "X.md"))
+    shown = masked(links, {"X.md"}, ids)
+    assert [one.leads_to for one in shown] == [None, None, None, "Y.md", "Z.md"]
+    assert [one.code for one in link_diagnostics(shown)] == ["link_unresolved"] * 4

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from mindnetd.core.records import Diagnostic, ResolvedLink
+from mindnetd.core.resolve import IdIndex
 
 
-def masked(links: Sequence[ResolvedLink], hidden: Collection[str]) -> tuple[ResolvedLink, ...]:
-    """The links as somebody sees them who may not know of the notes at the paths `hidden`."""
-    return tuple(ResolvedLink(one.link, None) if one.leads_to in hidden else one for one in links)
+def masked(links: Sequence[ResolvedLink], hidden: Collection[str], ids: IdIndex) -> tuple[ResolvedLink, ...]:
+    """The links as somebody sees them who may not know of the notes at the paths `hidden`.
+
+    `ids` are those of the other notes: what meant a hidden note may mean one of these by its id.
+    """
+    return tuple(
+        ResolvedLink(one.link, None, by_id=ids.meant(one.link)) if one.leads_to in hidden else one for one in links
+    )
 
 
 def link_diagnostics(links: Iterable[ResolvedLink]) -> tuple[Diagnostic, ...]:

@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from posixpath import normpath
 
+from mindnetd.core.records import Link
+
 _MD = ".md"
 
 
@@ -69,6 +71,22 @@ class IdIndex:
         """The note with this id; of several the lexically first path, whoever came first."""
         found = self._by_id.get(id_key(text))
         return min(found) if found else None
+
+    def meant(self, link: Link) -> str | None:
+        """The note that `link` means by an id, where no file answers it."""
+        return next(filter(None, map(self.find, ids_meant(link))), None)
+
+
+def ids_meant(link: Link) -> tuple[str, ...]:
+    """The texts of a link that may be a frontmatter id, in the order in which they are tried.
+
+    Of a wikilink its target, then its display part; of a plain text the text; of any other none.
+    """
+    if link.kind == "plain":
+        return (link.target,)
+    if "[[" not in link.raw or link.kind in ("canvas", "markdown", "url") or not name_keys(link.target):
+        return ()
+    return (link.target, link.display) if link.display else (link.target,)
 
 
 class NameIndex:

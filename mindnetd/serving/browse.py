@@ -150,12 +150,15 @@ class Browser:
         snapshot = self.snapshot()
         masks = Masks(self._services, snapshot, view)
         problems = masks.diagnostics(detail.diagnostics, detail.links, detail.meta.path)
+        backlinks = list(detail.backlinks)
+        if more := masks.backlinks(detail.meta):
+            backlinks = sorted([*backlinks, *more], key=lambda one: (one.path, one.line or 0))
         clashes = id_clashes(self._services.db, self.refs, snapshot, view, {detail.meta.key})
         problems = [*problems, *(one.diagnostic for one in clashes)]
         return {
             "note": _full(detail.meta),
             "links": _links(masks.links(detail.links, detail.meta.path)),
-            "backlinks": self._backlinks(detail.backlinks, snapshot, view),
+            "backlinks": self._backlinks(backlinks, snapshot, view),
             "chunks": [_chunk(chunk) for chunk in detail.chunks],
             "passages": detail.passages,
             "embedded": detail.embedded,

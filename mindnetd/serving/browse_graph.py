@@ -158,8 +158,14 @@ class GraphBrowser:
 
     def orphans(self, view: View, limit: int, cursor: str | None) -> Json:
         """``GET /orphans``: shown notes without an edge from or to another shown note, by path."""
-        linked = read_ties.linked_notes(self._services.db, hidden_ids(self._browser.snapshot().notes, view))
-        alone = [meta for meta in self._browser.notes_by_path() if meta.id not in linked and view.shows(meta)]
+        snapshot = self._browser.snapshot()
+        linked = read_ties.linked_notes(self._services.db, hidden_ids(snapshot.notes, view))
+        shown = [meta for meta in self._browser.notes_by_path() if view.shows(meta)]
+        there = {meta.id for meta in shown}
+        for edge in self._parts.masks.of(snapshot, view).edges:  # some mean another note than the hidden one
+            if edge.src_id != edge.dst_id and {edge.src_id, edge.dst_id} <= there:
+                linked |= {edge.src_id, edge.dst_id}
+        alone = [meta for meta in shown if meta.id not in linked]
         rows = [self._browser.line(meta) for meta in alone]
         return {**paged("orphans", rows, limit, cursor), "count": len(rows)}
 

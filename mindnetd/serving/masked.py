@@ -18,6 +18,7 @@ from mindnetd.core.records import Edge, NoteMeta, ResolvedLink
 from mindnetd.errors import NotFound
 from mindnetd.lanes.snapshot import HotSnapshot
 from mindnetd.serving.services import Services
+from mindnetd.serving.shown_ids import shown_ids
 from mindnetd.serving.view import View
 from mindnetd.store import read, read_ties
 from mindnetd.store.read_indexed import note_as_indexed
@@ -55,9 +56,10 @@ class MaskBook:
         owners = read_ties.owners_linking(db, sorted(hidden))
         sources: set[str] = set()
         edges: list[Edge] = []
+        ids = shown_ids(snapshot, view)
         canvases = {one.key: one for one in read.load_canvases(db)} if view.canvases and owners else {}
         for key, stored in (read.load_links(db, owners) if owners else {}).items():
-            links = masked(stored, hidden)
+            links = masked(stored, hidden, ids)
             meta, canvas = snapshot.note(key), canvases.get(key)
             if meta is not None and view.shows(meta):
                 sources.add(meta.id)

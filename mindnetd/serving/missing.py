@@ -11,14 +11,15 @@ from typing import Any
 
 from mindnetd.core.graph_masks import link_diagnostics, masked
 from mindnetd.core.identity import unresolved_uuid
-from mindnetd.core.records import Diagnostic, ResolvedLink
+from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink
 from mindnetd.core.resolve import NameIndex, file_keys, name_keys, plain
 from mindnetd.lanes.snapshot import HotSnapshot
 from mindnetd.serving.refs import fold, without_md
 from mindnetd.serving.services import Services
+from mindnetd.serving.shown_ids import shown_ids
 from mindnetd.serving.view import View
 from mindnetd.store import read, read_ties
-from mindnetd.store.records import StoredDiagnostic, UnresolvedLink
+from mindnetd.store.records import Backlink, StoredDiagnostic, UnresolvedLink
 
 Json = dict[str, Any]
 ABOUT_LINKS = ("link_unresolved", "link_ambiguous")
@@ -33,7 +34,7 @@ class Masks:
     """How links look to one view: made for one request."""
 
     def __init__(self, services: Services, snapshot: HotSnapshot, view: View) -> None:
-        self._services, self._snapshot = services, snapshot
+        self._services, self._snapshot, self._view = services, snapshot, view
         hidden = [meta.path for meta in snapshot.notes if meta is not None and not view.shows(meta)]
         self.hidden = frozenset(hidden)
         self._hidden_keys = {key for path in hidden for key in file_keys(path)}
@@ -42,7 +43,9 @@ class Masks:
         """The links of the file at ``source`` as they would be without the hidden notes."""
         if not self.hidden:
             return tuple(links)
-        return tuple(self._clear(one, source) for one in masked(links, self.hidden))
+        return tuple(
+            self._clear(one, source) for one in masked(links, self.hidden, shown_ids(self._snapshot, self._view))
+        )
 
     def _clear(self, one: ResolvedLink, source: str) -> ResolvedLink:
         """A name that only a hidden note shares is not ambiguous."""
@@ -96,16 +99,29 @@ class Masks:
             found |= {one.key: one.path for one in read.load_canvases(self._services.db) if one.key in keys}
         return found
 
+    def backlinks(self, meta: NoteMeta) -> list[Backlink]:
+        """The links that mean this note by its id because the note that they mean is hidden. Raises StoreError."""
+        if not self.hidden or meta.note_id is None:
+            return []
+        touched, ids = self.touched(), shown_ids(self._snapshot, self._view)
+        paths = self.paths(touched)
+        return [
+            Backlink(key, paths[key], one.link.line, one.link.relation)
+            for key, links in touched.items()
+            for one, seen in zip(links, masked(links, self.hidden, ids), strict=True)
+            if seen is not one and seen.leads_to == meta.path and key in paths
+        ]
+
     def unresolved(self) -> list[UnresolvedLink]:
         """Links that lead nowhere, and those to hidden notes as such, by path and place. Raises StoreError."""
         waiting = list(read.unresolved(self._services.db))
         touched = self.touched()
-        paths = self.paths(touched)
+        paths, ids = self.paths(touched), shown_ids(self._snapshot, self._view)
         for key, links in touched.items():
             waiting += [
                 UnresolvedLink(key, paths[key], ResolvedLink(one.link, None))
-                for one in links
-                if one.leads_to in self.hidden and key in paths
+                for one, seen in zip(links, masked(links, self.hidden, ids), strict=True)
+                if one.leads_to in self.hidden and seen.leads_to is None and key in paths
             ]
         return sorted(waiting, key=lambda one: (one.path, one.link.link.line or 0))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from mindnetd.core.records import Link, ResolvedLink
-from mindnetd.core.resolve import IdIndex, NameIndex, file_keys, id_key, name_keys
+from mindnetd.core.resolve import IdIndex, NameIndex, file_keys, id_key, ids_meant, name_keys
 
 
 class LinkBook:
@@ -83,8 +83,7 @@ class LinkBook:
         if link.kind == "plain" and (by_id := self.ids.find(link.target)) is not None:
             return ResolvedLink(link, None, by_id=by_id)
         path, ambiguous = self.names.resolve(link.target, source_path)
-        by_id = next(filter(None, map(self.ids.find, _ids_meant(link))), None) if path is None else None
-        return ResolvedLink(link, path, ambiguous, by_id)
+        return ResolvedLink(link, path, ambiguous, self.ids.meant(link) if path is None else None)
 
     def _touched(self, keys: Iterable[str]) -> set[int]:
         touched: set[int] = set()
@@ -106,11 +105,4 @@ def _keys(answer: ResolvedLink) -> Iterator[str]:
     if link.kind == "plain":
         yield "#" + id_key(link.target)
     elif answer.resolved is None:
-        yield from ("#" + key for key in map(id_key, _ids_meant(link)[1:]) if key)
-
-
-def _ids_meant(link: Link) -> tuple[str, ...]:
-    """The texts of a wikilink that may be a frontmatter id, in the order in which they are tried."""
-    if "[[" not in link.raw or link.kind in ("canvas", "markdown", "plain") or not name_keys(link.target):
-        return ()
-    return (link.target, link.display) if link.display else (link.target,)
+        yield from ("#" + key for key in map(id_key, ids_meant(link)[1:]) if key)
