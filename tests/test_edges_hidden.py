@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from server_make import Served, World, serve_world
+
+from mindnetd.core.records import FLAGS
+from mindnetd.serving.browse import Browser
+from mindnetd.serving.browse_graph import GraphBrowser, Walk
+from mindnetd.serving.view import view_of
 
 ASKS = """[[Secret]] and [[s-1]], then [[Nowhere|s-1]].
 
@@ -82,3 +88,88 @@ def test_the_hidden_note_is_there_for_who_may_see_it(both: tuple[Served, Served]
     by_id = {edge["relation"] for edge in edges if edge["by"] == "id"}
     assert by_id == set(), "the same note is called by its name as well"
     assert {edge["relation"] for edge in edges} >= {"references", "depends_on", "supports", "related_to", "inspired_by"}
+
+
+# ------------------------------------------------------------------------------------------------------ random vaults
+
+NAMES = ("alpha", "beta", "gamma", "delta", "eps", "zeta")
+FORMS = (
+    "See [[{0}]]. And more.", "supports:: [[{0}]]", "- [[{0}|id-{1}]]", "![[{0}]] and [[{1}]]", "%% [[{0}]] %%",
+    "# See also\n\n[[{0}]]", "(relates to:: [[{0}]])", "[[id-{1}]]",
+)  # fmt: skip
+Note = tuple[str, str, dict[str, Any], dict[str, Any]]
+"""Path, text, properties, and what hides it."""
+
+
+def random_notes(rng: random.Random) -> list[Note]:
+    """A small vault in which everything may mean everything."""
+    notes: list[Note] = []
+    for name in NAMES:
+        text = [
+            rng.choice(FORMS).format(rng.choice([*NAMES, "gone", "x.png"]), rng.choice(NAMES))
+            for _ in range(rng.randrange(5))
+        ]
+        head: dict[str, Any] = {}
+        if rng.random() < 0.6:
+            head["type"] = rng.choice(["task", "concept", "project", "experience"])
+        if rng.random() < 0.5:
+            head["id"] = f"id-{name}"
+        if rng.random() < 0.3:
+            head["depends_on"] = [rng.choice([f"id-{rng.choice(NAMES)}", "gone"]) for _ in range(2)]
+        if rng.random() < 0.3:
+            head["edge_hints"] = ["supports"]
+        if rng.random() < 0.5:
+            head["tags"] = rng.sample(["t1", "t2", "t3"], 2)
+        hiding = rng.choice([{}, {}, {}, {"visibility": "sensitive"}, {"draft": True}])
+        notes.append((f"{name}.md", "\n\n".join(text) + "\n", head, hiding))
+    return notes
+
+
+def all_replies(folder: Path, notes: list[Note], shown: list[str]) -> dict[str, Any]:
+    """What a vault of these notes answers about the shown ones and as a whole."""
+    folder.mkdir()
+    world = World(folder)
+    try:
+        for path, text, head, hiding in notes:
+            world.write(path, text, **head, **hiding)
+        world.index()
+        view = view_of(None, (), highest="internal", hidden_flags=FLAGS)
+        browser = Browser(world.desk)
+        graph = GraphBrowser(world.desk, browser)
+        found: dict[str, Any] = {
+            "stats": graph.stats(view),
+            "orphans": graph.orphans(view, 500, None),
+            "unresolved": browser.unresolved(view, 500, None),
+            "diagnostics": browser.diagnostics(view, None, 500, None),
+        }
+        for path in shown:
+            found[f"neighbours of {path}"] = graph.neighbours(path, Walk(), view)
+            found[f"around {path}"] = graph.around(path, Walk(depth=2), view)
+            found[f"note {path}"] = browser.note(path, view)
+        return {name: plain(reply) for name, reply in found.items()}
+    finally:
+        world.close()
+
+
+def compare(folder: Path, seed: int) -> None:
+    notes = random_notes(random.Random(seed))
+    seen = [note for note in notes if not note[3]]
+    shown = [note[0] for note in seen]
+    whole, without = (
+        all_replies(folder / f"{seed}-{name}", some, shown) for name, some in (("whole", notes), ("seen", seen))
+    )
+    assert {name for name in whole if whole[name] != without[name]} == set()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_vaults_short_form(tmp_path: Path, seed: int) -> None:
+    """Names, ids, plain texts, rules, tags and flags at random: every reply is that of a vault without the hidden."""
+    compare(tmp_path, seed)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_random_vaults(tmp_path: Path) -> None:
+    """The same for 300 vaults."""
+    for seed in range(100, 400):
+        compare(tmp_path, seed)
