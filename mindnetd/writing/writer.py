@@ -51,12 +51,11 @@ class Writer(threading.Thread):
         self._vectors: deque[Vectors] = deque()
         self._calls: deque[Callable[[], None]] = deque()
         self._doubts: dict[str, str | None] = {}
-        self._stop_asked = False
+        self._stop_asked = self._held = False
         self._bulks: deque[Bulk] = deque()
         self._scan_at: float | None = None
         self._burst_at = 0.0
-        self._failures = 0
-        self._held = False
+        self._failures = self._at_work = 0
         self.died: str | None = None
         """Why the thread has ended though nobody asked it to."""
         self._on_death: Callable[[], None] = lambda: None
@@ -121,8 +120,8 @@ class Writer(threading.Thread):
         return not self.is_alive()
 
     def queued(self) -> int:
-        """Paths that wait or settle."""
-        return len(self._marks) + len(self._settler) + sum(map(len, self._bulks))
+        """Paths that wait, settle, or are being indexed at this moment."""
+        return len(self._marks) + len(self._settler) + self._at_work + sum(map(len, self._bulks))
 
     @property
     def settled(self) -> bool:
@@ -245,7 +244,7 @@ class Writer(threading.Thread):
             elif self._settler.look(path, seen.stat, seen.open_for_write, now) == "ready":
                 ready.append(path)
         if ready:
-            self._burst_at = now + BURST_PAUSE_S
+            self._burst_at, self._at_work = now + BURST_PAUSE_S, len(ready)
             for bulk in self._bulks:
                 bulk.forget(ready)
             run = self._parts.new_run("watch")
@@ -257,6 +256,7 @@ class Writer(threading.Thread):
                 raise
             finally:
                 self._again(unstable)
+                self._at_work = 0
             self._end(run)
         return bool(ready)
 
