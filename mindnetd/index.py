@@ -21,6 +21,7 @@ from mindnetd.core.records import Diagnostic, FileKind, FileStat, NoteMeta, Vaul
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.events import Event, EventBus
 from mindnetd.inference.embedder import Embedder
+from mindnetd.lanes.entities import EntityIndex
 from mindnetd.lanes.hot import HotDelta, HotIndex
 from mindnetd.metrics import Metrics
 from mindnetd.store import read, write
@@ -33,6 +34,7 @@ from mindnetd.watching.vaultio import Gone, ReadOutcome, RootId, Unreadable, Uns
 from mindnetd.writing.ahead import Ahead, Result
 from mindnetd.writing.backlog import Awaited, EmbedQueue, Vectors
 from mindnetd.writing.known import Known
+from mindnetd.writing.mentions import follow
 from mindnetd.writing.plan import Plan
 from mindnetd.writing.rows import RowMaker, hot_docs
 from mindnetd.writing.runs import Run
@@ -59,6 +61,7 @@ class IndexParts:
     metrics: Metrics
     root_id: Callable[[], RootId | None]
     model: Callable[[], Embedder | None]
+    entities: EntityIndex = dataclasses.field(default_factory=EntityIndex)
 
 
 class Indexer:
@@ -68,7 +71,7 @@ class Indexer:
         self._parts = parts
         self.classifier = classifier
         self.known = Known()
-        self._rows = RowMaker(self.known, parts.db, options)
+        self._rows = RowMaker(self.known, parts.db, options, parts.entities)
         self.may_derive_ahead = True
         """Whether a child may derive a part of bulk work; False once none could be started."""
         self.excluded = False
@@ -352,6 +355,7 @@ class Indexer:
                 vectors=vectors,
             )
         )
+        follow(self._parts.entities, self._parts.db.revision, batch)
         gone = [self.known.notes[path] for path in map(self.known.path, batch.removed) if path in self.known.notes]
         self.known.follow(batch)
         self._parts.metrics.notes_indexed.inc(len(batch.notes))

@@ -13,11 +13,15 @@ from mindnetd.store.sqltext import migrations
 from mindnetd.writing import stages
 
 OLD_EDGE = """
-    INSERT INTO edges VALUES (uuid(), 1, uuid(), uuid(), 'note', 'note', 'b.md', 'supports', 'note', uuid(), 1.0,
+    INSERT INTO edges (id, owner, src_id, dst_id, src_kind, dst_kind, dst_label, relation, scope, note_id, weight,
+                       source, occurrences, evidence, line, visibility, created, import_run_id)
+                      VALUES (uuid(), 1, uuid(), uuid(), 'note', 'note', 'b.md', 'supports', 'note', uuid(), 1.0,
                               'declared', 1, 'as b says', 3, 'internal', now()::TIMESTAMP, 'run')
 """
 OLD_LINK = """
-    INSERT INTO links VALUES (1, 0, 'wikilink', '[[b]]', 'b', NULL, NULL, NULL, 3, NULL, false,
+    INSERT INTO links (owner, ord, kind, raw, target, heading, block, display, line, property, in_comment, relation,
+                       resolved, ambiguous)
+                      VALUES (1, 0, 'wikilink', '[[b]]', 'b', NULL, NULL, NULL, 3, NULL, false,
                               'supports', 'b.md', false)
 """
 

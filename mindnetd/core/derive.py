@@ -13,7 +13,18 @@ from mindnetd.core.analyze import analyze
 from mindnetd.core.chunk import chunk_note
 from mindnetd.core.identity import note_uuid
 from mindnetd.core.note import ReadOptions, read_note
-from mindnetd.core.records import Chunk, Chunked, HashMode, NoteMeta, ParsedNote, Passage, TermCounts, Visibility
+from mindnetd.core.records import (
+    Chunk,
+    Chunked,
+    HashMode,
+    NoteMeta,
+    ParsedNote,
+    Passage,
+    Signal,
+    TermCounts,
+    Visibility,
+)
+from mindnetd.core.signals import signals_of
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.core.typecheck import check_note
 from mindnetd.core.typetable import DEFAULT_TYPES, TypeTable
@@ -47,6 +58,8 @@ class Draft:
     hash_mode: HashMode
     words: tuple[tuple[Chunk | None, TermCounts], ...]
     """The documents of the lexical index: one a chunk, or one for the whole note (None) where its body is empty."""
+    signals: tuple[Signal, ...] = ()
+    """What of it may name an entity."""
 
     @cached_property
     def texts(self) -> dict[bytes, str]:
@@ -76,6 +89,7 @@ def derive(path: str, raw: bytes, options: DeriveOptions, counter: TokenCounter)
         chunked=chunked,
         hash_mode=options.types.hash_mode_of(note, options.hash_mode),
         words=tuple(_words(note, chunked.chunks)),
+        signals=signals_of(note, chunked.chunks),
     )
 
 

@@ -14,6 +14,7 @@ import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from mindnetd.core.records import Block
@@ -49,6 +50,13 @@ class Hashes:
 def nfc(text: str) -> str:
     """Return `text` in Unicode NFC; free for ASCII."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+@lru_cache(maxsize=8192)
+def fold(name: str) -> str:
+    """The key of a name: NFKC, casefold, one space between words. Plurals stay as they are."""
+    text = " ".join(name.split()).casefold()
+    return text if text.isascii() else " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def sha256_text(text: str) -> str:

@@ -302,3 +302,21 @@ class TermCounts:
 
     counts: Mapping[str, Mapping[str, int]]
     lengths: Mapping[str, int] = field(default_factory=dict)
+
+
+SignalKind = Literal["title", "alias", "heading", "code", "link", "url", "tag", "phrase", "codeword"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A candidate. ``key`` is the folded ``name``; ``chunk_idx`` is -1 for what the whole note says.
+
+    ``weight`` is that of one occurrence, ``count`` how many there are.
+    """
+
+    name: str
+    key: str
+    kind: SignalKind
+    weight: float
+    chunk_idx: int
+    count: int = 1

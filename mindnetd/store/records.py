@@ -16,6 +16,7 @@ from mindnetd.core.records import (
     NoteMeta,
     Passage,
     ResolvedLink,
+    Signal,
     TermCounts,
     VaultFile,
 )
@@ -48,6 +49,26 @@ class DocRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SignalRow:
+    """A candidate of a note, with the key of its chunk (of the note, where the whole note says it)."""
+
+    chunk_key: int
+    signal: Signal
+
+
+@dataclass(frozen=True, slots=True)
+class MentionRow:
+    """An entity in a chunk (in the note itself where it has none), ``count`` times, spelled ``name`` there."""
+
+    entity_id: str
+    chunk_id: str
+    chunk_key: int
+    count: int
+    name: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class NoteRows:
     """All rows of one note. They replace whatever the store has under ``meta.key``.
 
@@ -70,6 +91,9 @@ class NoteRows:
     keep_chunks: bool = False
     retriever_weight: float | None = None
     time_weight_override: float | None = None
+    signals: tuple[SignalRow, ...] = ()
+    mentions: tuple[MentionRow, ...] = ()
+    """Entities that are known already; with ``keep_chunks`` those of the stored body are among them."""
 
 
 @dataclass(frozen=True, slots=True)

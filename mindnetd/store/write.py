@@ -15,12 +15,13 @@ from mindnetd.store.bulk import Packed, key_list
 from mindnetd.store.db import Database, set_meta
 from mindnetd.store.records import Batch, RunRow
 from mindnetd.store.sqltext import statements
+from mindnetd.store.write_entities import delete_kept_signals, insert_signals
 from mindnetd.store.write_links import insert_diagnostics, insert_edges, insert_links, settle_incoming
 from mindnetd.store.write_notes import insert_canvases, insert_chunks, insert_files, insert_notes, insert_passages
 from mindnetd.store.write_vectors import write_vectors
 from mindnetd.store.write_words import delete_words, write_words
 
-NOTE_TABLES = ("chunks", "passages")
+NOTE_TABLES = ("chunks", "passages", "entity_mentions", "entity_spellings", "relationship_mentions")
 OWNER_TABLES = ("links", "link_names", "edges", "diagnostics")
 
 
@@ -43,6 +44,7 @@ def commit(db: Database, batch: Batch) -> int:
         insert_links(con, batch)
         insert_edges(con, batch, runs)
         insert_diagnostics(con, batch)
+        insert_signals(con, batch.notes)
         settle_incoming(con, _newly_visible(batch, before))
         if batch.vectors is not None:
             write_vectors(con, batch.vectors)
@@ -80,10 +82,12 @@ def _delete(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
     relinked = [rows.key for rows in batch.relinked]
     delete_words(con, whole, [doc.key for rows in batch.notes if rows.keep_chunks for doc in rows.docs])
     if whole:
+        con.execute(f"DELETE FROM note_signals WHERE owner IN ({key_list(whole)})")
         for table in NOTE_TABLES:
             con.execute(f"DELETE FROM {table} WHERE note_key IN ({key_list(whole)})")
     if kept:
         con.execute(f"DELETE FROM passages WHERE owner IN ({key_list(kept)})")
+        delete_kept_signals(con, kept)
     if whole or kept:
         con.execute(f"DELETE FROM notes WHERE key IN ({key_list(whole + kept)})")
     if batch.removed or canvases:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mindnetd.core.canvas import read_canvas
 from mindnetd.core.derive import DeriveOptions, Draft, meta_of
@@ -11,22 +11,30 @@ from mindnetd.core.edges import edges_of, edges_of_links
 from mindnetd.core.graph_masks import link_diagnostics
 from mindnetd.core.identity import chunk_uuid, file_uuid
 from mindnetd.core.named import named_notes
+from mindnetd.core.naming import link_answers
 from mindnetd.core.records import Edge, NoteMeta, ParsedNote, ResolvedLink
+from mindnetd.lanes.entities import EntityIndex
 from mindnetd.lanes.hot import HotDoc
 from mindnetd.store import read
 from mindnetd.store.db import Database
+from mindnetd.store.read_entities import stored_signals
 from mindnetd.store.read_indexed import note_as_indexed
-from mindnetd.store.records import CanvasRows, ChunkRow, DocRow, NoteRows, RelinkRows
+from mindnetd.store.records import CanvasRows, ChunkRow, DocRow, MentionRow, NoteRows, RelinkRows, SignalRow
 from mindnetd.writing.known import Known
 from mindnetd.writing.linkbook import waiting_keys
+from mindnetd.writing.mentions import mentions_of
 from mindnetd.writing.runs import Run
+
+OF_NOTE = ("title", "alias", "tag")
+"""Signals that the whole note gives: they follow its metadata even where its body waits."""
 
 
 class RowMaker:
     """Gives keys, answers links, and puts the rows together. Writer thread only."""
 
-    def __init__(self, known: Known, db: Database, options: DeriveOptions) -> None:
+    def __init__(self, known: Known, db: Database, options: DeriveOptions, entities: EntityIndex | None = None) -> None:
         self._known, self._db = known, db
+        self._entities = entities or EntityIndex()
         self.options = options
 
     def note(self, draft: Draft, mtime_ns: int, run: Run, force: bool) -> NoteRows:
@@ -47,6 +55,9 @@ class RowMaker:
             for chunk_key, chunk in zip(chunk_keys, draft.chunked.chunks, strict=True)
         )
         edges = self._edges(note, links)
+        signals = tuple(
+            SignalRow(chunk_keys[one.chunk_idx] if one.chunk_idx >= 0 else key, one) for one in draft.signals
+        )
         run.changed += changed
         run.chunks += len(chunks)
         run.edges += len(edges)
@@ -65,6 +76,8 @@ class RowMaker:
             run_id=run.id if changed else None,
             retriever_weight=note.retriever_weight,
             time_weight_override=note.time_weight_override,
+            signals=signals,
+            mentions=self._mentions(meta, signals, links, {row.key: row.id for row in chunks}),
         )
 
     def _stays_stale(self, known: NoteMeta, draft: Draft) -> bool:
@@ -81,8 +94,11 @@ class RowMaker:
         links = self._known.book.resolve([answer.link for answer in before], known.path)
         names = waiting_keys(links)
         self._known.book.set_links(known.key, names)
+        meta = meta_of(draft, known.key, mtime_ns, self.options, stale=True)
+        own = tuple(SignalRow(known.key, one) for one in draft.signals if one.kind in OF_NOTE)
+        stored, chunk_ids = stored_signals(self._db, known.key)
         return NoteRows(
-            meta=meta_of(draft, known.key, mtime_ns, self.options, stale=True),
+            meta=meta,
             raw=draft.raw,
             chunks=(),
             title_passage=draft.chunked.title_passage,
@@ -93,7 +109,24 @@ class RowMaker:
             diagnostics=(*draft.note.diagnostics, *link_diagnostics(links)),
             run_id=None,
             keep_chunks=True,
+            signals=own,
+            mentions=self._mentions(meta, (*own, *stored), links, chunk_ids),
         )
+
+    def _mentions(
+        self, meta: NoteMeta, signals: Sequence[SignalRow], links: Sequence[ResolvedLink], chunk_ids: Mapping[int, str]
+    ) -> tuple[MentionRow, ...]:
+        """The entities that are known already and that a note names; `chunk_ids` by key, in their order."""
+        snapshot = self._entities.snapshot
+        if not snapshot.id:
+            return ()
+        answers = link_answers(links, self._note_id)
+        first = next(iter(chunk_ids.items()), (meta.key, meta.id))
+        return mentions_of(meta.id, first, signals, chunk_ids, answers, snapshot.directory, snapshot.id)
+
+    def _note_id(self, path: str) -> str | None:
+        known = self._known.notes.get(path)
+        return known.id if known is not None else None
 
     def canvas(self, path: str, raw: bytes, run: Run) -> CanvasRows:
         """A canvas has links and edges, no text."""

@@ -30,6 +30,7 @@ from mindnetd.core.note import read_note
 from mindnetd.core.properties import read_schema
 from mindnetd.core.records import Diagnostic, NoteMeta
 from mindnetd.core.salvage import Properties
+from mindnetd.core.signals import SIGNALS_VERSION
 from mindnetd.core.typecheck import CODES, check_note
 from mindnetd.core.typetable import TypeTable, from_json
 from mindnetd.index import Indexer
@@ -89,7 +90,7 @@ class Stages:
     def _stamp(self) -> str:
         """A hash of the stages and of all options but the note types."""
         stages = {"parser": PARSER_VERSION, "chunker": CHUNKER_VERSION, "analyzer": ANALYZER_VERSION}
-        stages["edges"] = EDGES_VERSION
+        stages |= {"edges": EDGES_VERSION, "signals": SIGNALS_VERSION}
         options = {item.name: getattr(self._options, item.name) for item in fields(self._options)}
         del options["types"]
         options["read"] = asdict(self._options.read)

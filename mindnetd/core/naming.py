@@ -1,0 +1,64 @@
+"""Which entity a signal means, once entities are known. One rule, for a save and for the whole corpus alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from mindnetd.core.identity import fold
+from mindnetd.core.records import ResolvedLink, Signal
+
+_EXTENSION = re.compile(r"\.(?:md|canvas)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """Who is called how: ``by_key`` folded names and aliases, ``by_note`` note ids; both lead to entity numbers."""
+
+    by_key: Mapping[str, int]
+    by_note: Mapping[str, int]
+
+    def __bool__(self) -> bool:
+        return bool(self.by_key or self.by_note)
+
+
+def link_name(target: str) -> str:
+    """The name of what a link that finds no file asks for: its last part, without the extension of a note."""
+    return _EXTENSION.sub("", target.rstrip("/").rpartition("/")[2]).strip()
+
+
+def link_answers(links: Iterable[ResolvedLink], note_id: Callable[[str], str | None]) -> dict[str, str | None]:
+    """Link target as written -> id of the note it means, or "" where it means a file that is no note.
+
+    Targets that nothing answers to are left out. `note_id` gives the id of a note's path, None for other files.
+    """
+    return {one.link.target: note_id(path) or "" for one in links if (path := one.leads_to) is not None}
+
+
+def meant(signal: Signal, own: str, answers: Mapping[str, str | None], directory: Directory) -> int | None:
+    """The entity that a signal of note `own` names, or None.
+
+    A title or alias names its own note, a link its target (`answers` as of `link_answers`). A phrase that is nobody's
+    name is tried without its first words, which may be capitalised because a sentence begins there.
+    """
+    if signal.kind in ("title", "alias"):
+        return directory.by_note.get(own)
+    if signal.kind == "link":
+        answer = answers.get(signal.name)
+        if answer is not None:
+            return directory.by_note.get(answer)
+        return directory.by_key.get(fold(link_name(signal.name)))
+    found = directory.by_key.get(signal.key)
+    if found is None and signal.kind == "phrase":
+        for rest in shorter(signal.key):
+            if (found := directory.by_key.get(rest)) is not None:
+                return found
+    return found
+
+
+def shorter(key: str) -> Iterator[str]:
+    """The key without its first word, without its first two, and so on."""
+    while " " in key:
+        key = key.partition(" ")[2]
+        yield key

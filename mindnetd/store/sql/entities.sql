@@ -1,0 +1,76 @@
+What the entity graph is loaded from. Each is ordered, so that equal tables give equal snapshots.
+
+-- name: entities
+SELECT e.id::VARCHAR AS id, e.name, e.type, e.name_type, e.weight, e.note::VARCHAR AS note, coalesce(n.key, -1) AS note_key,
+       e.source, e.description
+FROM entities e LEFT JOIN notes n ON n.id = e.note
+ORDER BY e.key, e.id
+
+-- name: aliases
+SELECT entity_id::VARCHAR, key FROM entity_aliases ORDER BY key, entity_id
+
+-- name: mentions
+SELECT entity_id::VARCHAR AS entity, chunk_id::VARCHAR AS chunk_id, chunk_key, note_key, count
+FROM entity_mentions ORDER BY chunk_key, entity_id
+
+-- name: spellings
+SELECT entity_id::VARCHAR, note_key, name, key, count FROM entity_spellings ORDER BY entity_id, note_key, name
+
+-- name: relations
+SELECT id::VARCHAR AS id, source_id::VARCHAR AS src, target_id::VARCHAR AS dst, type, weight, count, source, description
+FROM relationships ORDER BY id
+
+-- name: relation_mentions
+SELECT relationship_id::VARCHAR AS relation, chunk_key, note_key FROM relationship_mentions
+ORDER BY relationship_id, chunk_key
+
+-- name: communities
+SELECT id::VARCHAR, label, level, parent::VARCHAR, title, summary, summary_source, size, visibility::VARCHAR,
+       strftime(updated, '%Y-%m-%dT%H:%M:%SZ')
+FROM communities ORDER BY visibility, level, label, id
+
+-- name: community_members
+SELECT community_id::VARCHAR, entity_id::VARCHAR FROM community_members ORDER BY community_id, entity_id
+
+-- name: community_sources
+SELECT community_id::VARCHAR, chunk_key, chunk_id::VARCHAR, sentence FROM community_sources ORDER BY community_id, ord
+
+-- name: counts
+SELECT (SELECT count(*) FROM entities), (SELECT count(*) FROM relationships), (SELECT count(*) FROM communities)
+
+-- name: note_signals
+SELECT chunk_key, kind, name, key, weight, count FROM note_signals WHERE owner = ?
+
+-- name: note_chunks
+SELECT key, id::VARCHAR FROM chunks WHERE note_key = ? ORDER BY key
+
+-- name: corpus_notes
+SELECT key, id::VARCHAR, path, title, type, lang FROM notes ORDER BY path
+
+-- name: corpus_chunks
+SELECT key, id::VARCHAR, note_key, start_line, end_line FROM chunks ORDER BY note_key, chunk_idx
+
+-- name: corpus_signals
+SELECT owner, chunk_key, kind, name, key, weight, count FROM note_signals
+
+-- name: corpus_links
+SELECT l.owner, l.target, coalesce(l.by_id, l.resolved), n.id::VARCHAR
+FROM (SELECT DISTINCT owner, target, by_id, resolved FROM links WHERE coalesce(by_id, resolved) IS NOT NULL) l
+LEFT JOIN notes n ON n.path = coalesce(l.by_id, l.resolved)
+
+-- name: corpus_edges
+SELECT e.owner, e.src_id::VARCHAR, e.dst_id::VARCHAR, e.dst_kind, e.dst_label, e.relation, e.source, e.weight,
+       e.occurrences, e.line
+FROM edges e
+WHERE e.src_kind = 'note' AND e.dst_kind IN ('note', 'unresolved') AND e.scope = 'note'
+ORDER BY e.id
+
+-- name: lower_words
+SELECT word, count(*) FROM (
+    SELECT unnest(regexp_extract_all(text, '(?:^|[^\pL\pN_/.@#-])(\p{Ll}[\pL]+)', 1)) AS word FROM chunks
+) WHERE word IN (SELECT unnest(string_split(?, ' '))) GROUP BY word
+
+-- name: name_vectors
+SELECT asked.i, v.embedding
+FROM (SELECT unnest(string_split(?, ' ')) AS text_hash, generate_subscripts(string_split(?, ' '), 1) - 1 AS i) asked
+JOIN {table} v ON v.text_hash = asked.text_hash AND v.fingerprint = ?
