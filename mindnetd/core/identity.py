@@ -27,6 +27,8 @@ NAMESPACE = uuid.UUID("6d1f3a52-0c7e-5b1e-9b38-4e2f6c1d7a90")
 _FILE = uuid.uuid5(NAMESPACE, "kind:file")
 _URL = uuid.uuid5(NAMESPACE, "kind:url")
 _UNRESOLVED = uuid.uuid5(NAMESPACE, "kind:unresolved")
+_ENTITY = uuid.uuid5(NAMESPACE, "kind:entity")
+_RELATIONSHIP = uuid.uuid5(NAMESPACE, "kind:relationship")
 _EDGE = uuid.uuid5(NAMESPACE, "kind:edge")
 _KEEP = ~(0xF000 << 64 | 0xC000 << 48)
 _VERSION_5 = 0x5000 << 64 | 0x8000 << 48
@@ -108,6 +110,16 @@ def edge_uuid(relation: str, source: str, src: str, dst: str, scope: str) -> str
     key = [relation, source, src, dst, scope]
     plain = _PLAIN.fullmatch("".join(key)) is not None
     return uuid5(_EDGE, _QUOTED.join(key).join(('["', '"]')) if plain else json.dumps(key))
+
+
+def entity_uuid(prefix: str, key: str) -> str:
+    """Return the id of the entity whose name folds to `key`: UUIDv5 of ``{prefix}:entity:{key}``."""
+    return uuid5(_ENTITY, f"{prefix}:entity:{_printable(key)}")
+
+
+def relationship_uuid(prefix: str, relation: str, source: str, src: str, dst: str) -> str:
+    """Return the id of a relation between the entities with ids `src` and `dst`, by where it comes from."""
+    return uuid5(_RELATIONSHIP, json.dumps([prefix, relation, source, src, dst]))
 
 
 def _printable(text: str) -> str:

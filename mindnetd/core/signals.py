@@ -59,7 +59,7 @@ _ENDS = frozenset(".!?:;\n\0|\u2026\u2013\u2014>")
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _IDENTIFIER = re.compile(r"[^\W\d][\w.+#/:@-]*[\w+#]|[^\W\d]")
 _PROSE = frozenset(("paragraph", "item", "quote", "table"))
-_NOUNS_CAPITALISED = frozenset(("de", "lb", "und"))
+NOUNS_CAPITALISED = frozenset(("de", "lb", "und"))
 """Languages that write every noun with a capital, and notes whose language nobody can tell."""
 _SMALL = STOP_WORDS["en"] | STOP_WORDS["de"] | frozenset(
     ("sie", "ihr", "ihre", "ihrem", "ihren", "ihnen", "ihrer", "ihres", "alle", "jedes", "dear", "please", "see")
@@ -133,7 +133,7 @@ def _links(note: ParsedNote, places: _Places) -> Iterator[_Found]:
 def _prose(note: ParsedNote, places: _Places) -> Iterator[_Found]:
     """Inline code, phrases and code words of the blocks of prose."""
     body, starts = note.body, line_starts(note.body)
-    nouns = note.lang in _NOUNS_CAPITALISED
+    nouns = note.lang in NOUNS_CAPITALISED
     for block in note.blocks:
         if block.kind not in _PROSE:
             continue

@@ -360,6 +360,7 @@ class EntityIndex:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._snapshot = empty_snapshot()
+        self._touched: dict[int, int] = {}
 
     @property
     def snapshot(self) -> EntitySnapshot:
@@ -371,8 +372,14 @@ class EntityIndex:
         with self._lock:
             self._snapshot = snapshot
 
+    def touched_since(self, revision: int) -> set[int]:
+        """Keys of the notes that were committed after `revision`. Writer thread only."""
+        self._touched = {key: when for key, when in self._touched.items() if when > revision}
+        return set(self._touched)
+
     def follow(self, revision: int, gone: Sequence[int], mentions: Mapping[int, Mentions]) -> None:
         """A commit: notes `gone` mention nothing any more, those of `mentions` (by note key) what it says."""
+        self._touched.update(dict.fromkeys((*gone, *mentions), revision))
         if not self._snapshot.id:
             return  # nothing is known yet, so nothing has to be withheld
         with self._lock:

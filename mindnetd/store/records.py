@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
+from mindnetd.core.entities import Entity
 from mindnetd.core.records import (
     Chunk,
     Diagnostic,
@@ -94,6 +95,32 @@ class NoteRows:
     signals: tuple[SignalRow, ...] = ()
     mentions: tuple[MentionRow, ...] = ()
     """Entities that are known already; with ``keep_chunks`` those of the stored body are among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRow:
+    """A relation of two entities; ``support`` are the (chunk id, chunk key, note key) that say so, sorted."""
+
+    id: str
+    source_id: str
+    target_id: str
+    type: str
+    weight: float
+    count: int
+    source: str
+    support: tuple[tuple[str, int, int], ...]
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRows:
+    """The whole entity graph: replaces what the store has of it. Entities come with their mentions counted."""
+
+    entities: tuple[tuple[Entity, int], ...]
+    mentions: tuple[tuple[int, MentionRow], ...]
+    relations: tuple[RelationRow, ...]
+    name_vectors: Vectors | None
+    signature: str
 
 
 @dataclass(frozen=True, slots=True)

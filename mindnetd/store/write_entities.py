@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import duckdb
 
+from mindnetd.core.identity import sha256_text
 from mindnetd.store.bulk import insert, key_list
-from mindnetd.store.records import MentionRow, NoteRows
+from mindnetd.store.records import GraphRows, MentionRow, NoteRows
+from mindnetd.store.write_vectors import write_vectors
 
 
 def delete_kept_signals(con: duckdb.DuckDBPyConnection, keys: Sequence[int]) -> None:
@@ -69,3 +71,46 @@ def insert_mentions(con: duckdb.DuckDBPyConnection, found: Sequence[tuple[int, M
             "count": list(spellings.values()),
         },
     )
+
+
+GRAPH_TABLES = (
+    *("entities", "entity_aliases", "entity_mentions", "entity_spellings", "relationships", "relationship_mentions"),
+)
+
+
+def replace_graph(con: duckdb.DuckDBPyConnection, graph: GraphRows) -> None:
+    """The whole graph in place of the one that is stored, inside a transaction."""
+    for table in GRAPH_TABLES:
+        con.execute(f"DELETE FROM {table}")
+    entities = [entity for entity, _ in graph.entities]
+    insert(
+        con,
+        "entities",
+        {
+            **{name: [getattr(one, name) for one in entities] for name in ("id", "name", "key", "type", "name_type")},
+            "weight": [entity.weight for entity in entities],
+            "mention_count": [count for _, count in graph.entities],
+            "note": [entity.note for entity in entities],
+            "source": ["heuristic"] * len(entities),
+        },
+    )
+    names = [(entity.id, text, key) for entity in entities for text, key in entity.names]
+    insert(
+        con,
+        "entity_aliases",
+        {
+            "entity_id": [entity_id for entity_id, _, _ in names],
+            "alias": [text for _, text, _ in names],
+            "key": [key for _, _, key in names],
+            "text_hash": [sha256_text(text) for _, text, _ in names],
+        },
+    )
+    insert_mentions(con, graph.mentions)
+    relations = graph.relations
+    fields = ("id", "source_id", "target_id", "type", "weight", "count", "source", "description")
+    insert(con, "relationships", {name: [getattr(one, name) for one in relations] for name in fields})
+    support = [(one.id, *place) for one in relations for place in one.support]
+    columns = ("relationship_id", "chunk_id", "chunk_key", "note_key")
+    insert(con, "relationship_mentions", {name: [row[i] for row in support] for i, name in enumerate(columns)})
+    if graph.name_vectors is not None:
+        write_vectors(con, graph.name_vectors)

@@ -46,10 +46,9 @@ def _spelled(kind: str, row: SignalRow) -> tuple[str, str]:
 
 def follow(entities: EntityIndex, revision: int, batch: Batch) -> None:
     """The resident graph follows a commit."""
-    snapshot = entities.snapshot
-    if snapshot.id:
-        fresh = {rows.meta.key: as_columns(rows.meta.key, rows.mentions, snapshot.numbers) for rows in batch.notes}
-        entities.follow(revision, batch.removed, fresh)
+    numbers = entities.snapshot.numbers
+    fresh = {rows.meta.key: as_columns(rows.meta.key, rows.mentions, numbers) for rows in batch.notes}
+    entities.follow(revision, batch.removed, fresh)
 
 
 def as_columns(note_key: int, rows: Sequence[MentionRow], numbers: Mapping[str, int]) -> Mentions:

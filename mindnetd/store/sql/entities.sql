@@ -48,7 +48,7 @@ SELECT key, id::VARCHAR FROM chunks WHERE note_key = ? ORDER BY key
 SELECT key, id::VARCHAR, path, title, type, lang FROM notes ORDER BY path
 
 -- name: corpus_chunks
-SELECT key, id::VARCHAR, note_key, start_line, end_line FROM chunks ORDER BY note_key, chunk_idx
+SELECT key, id::VARCHAR, note_key, start_line FROM chunks ORDER BY note_key, chunk_idx
 
 -- name: corpus_signals
 SELECT owner, chunk_key, kind, name, key, weight, count FROM note_signals
@@ -57,6 +57,11 @@ SELECT owner, chunk_key, kind, name, key, weight, count FROM note_signals
 SELECT l.owner, l.target, coalesce(l.by_id, l.resolved), n.id::VARCHAR
 FROM (SELECT DISTINCT owner, target, by_id, resolved FROM links WHERE coalesce(by_id, resolved) IS NOT NULL) l
 LEFT JOIN notes n ON n.path = coalesce(l.by_id, l.resolved)
+
+-- name: note_links
+SELECT DISTINCT l.target, n.id::VARCHAR
+FROM links l LEFT JOIN notes n ON n.path = coalesce(l.by_id, l.resolved)
+WHERE l.owner = ? AND coalesce(l.by_id, l.resolved) IS NOT NULL
 
 -- name: corpus_edges
 SELECT e.owner, e.src_id::VARCHAR, e.dst_id::VARCHAR, e.dst_kind, e.dst_label, e.relation, e.source, e.weight,
@@ -70,7 +75,11 @@ SELECT word, count(*) FROM (
     SELECT unnest(regexp_extract_all(text, '(?:^|[^\pL\pN_/.@#-])(\p{Ll}[\pL]+)', 1)) AS word FROM chunks
 ) WHERE word IN (SELECT unnest(string_split(?, ' '))) GROUP BY word
 
--- name: name_vectors
-SELECT asked.i, v.embedding
-FROM (SELECT unnest(string_split(?, ' ')) AS text_hash, generate_subscripts(string_split(?, ' '), 1) - 1 AS i) asked
-JOIN {table} v ON v.text_hash = asked.text_hash AND v.fingerprint = ?
+-- name: corpus_fingerprint
+-- bit_xor of equal rows cancels out, so counts go along
+SELECT (SELECT (count(*), bit_xor(hash(id, path, title, type, lang))) FROM notes),
+       (SELECT (count(*), bit_xor(hash(id, content_hash, start_line))) FROM chunks),
+       (SELECT (count(*), bit_xor(hash(n.id, coalesce(c.chunk_idx, -1), s.kind, s.name, s.weight, s.count)))
+        FROM note_signals s JOIN notes n ON n.key = s.owner LEFT JOIN chunks c ON c.key = s.chunk_key),
+       (SELECT (count(*), bit_xor(hash(n.id, l.ord, l.target, l.resolved, l.by_id))) FROM links l JOIN notes n ON n.key = l.owner),
+       (SELECT (count(*), bit_xor(hash(id, occurrences, line, weight))) FROM edges)
