@@ -24,6 +24,7 @@ from mindnetd.serving.routes_export import add_export_routes
 from mindnetd.serving.routes_graph import add_graph_routes
 from mindnetd.serving.routes_query import add_query_routes
 from mindnetd.serving.routes_state import add_admin_routes, add_state_routes
+from mindnetd.serving.routes_suggest import add_suggest_routes
 from mindnetd.serving.services import Services
 from mindnetd.serving.unix_socket import BACKLOG, BoundSocket
 
@@ -61,6 +62,7 @@ def build_app(services: Services) -> App:
     api = FastAPI(title="mindnetd", version=API_VERSION, docs_url=None, redoc_url=None, redirect_slashes=False)
     kit = api.state.kit = make_kit(services)
     add_query_routes(api, kit)
+    add_suggest_routes(api, kit)
     add_browse_routes(api, kit)
     add_graph_routes(api, kit)
     add_state_routes(api, kit)

@@ -517,7 +517,7 @@ def test_a_backup_is_streamed_and_leaves_nothing(served: Served, tmp_path: Path)
     ("method", "target"),
     [("GET", "/entities"), ("GET", "/entities/x"), ("GET", "/communities"), ("GET", "/communities/c_0"),
      ("POST", "/context"), ("POST", "/explain"),
-     ("POST", "/admin/communities"), ("GET", "/notes/pump/suggestions")],
+     ("POST", "/admin/communities")],
 )  # fmt: skip
 def test_later_calls_say_so(served: Served, method: str, target: str) -> None:
     """A call of the contract that this version lacks is a clear 404."""

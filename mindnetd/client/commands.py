@@ -135,6 +135,7 @@ COMMANDS = (
         (RELATION, *SEEN),
     ),
     Command("related", "notes near in meaning and in the graph, and why", "graph", (NOTE,), (LIMIT, *SEEN)),
+    Command("suggest", "links, tags, type and status that a note may lack", "suggest", (NOTE,), (LIMIT, *SEEN)),
     Command("orphans", "notes that no note links to and that link to none", "browse", (), (LIMIT, *SEEN)),
     Command("unresolved", "link targets that no note answers to", "browse", (), (LIMIT, *SEEN)),
     Command("diagnostics", "what is wrong in the notes", "browse", (NOTE._replace(optional=True),), (LIMIT, *SEEN)),

@@ -54,8 +54,6 @@ def add_browse_routes(app: FastAPI, kit: Kit) -> None:
     @app.get("/notes/{ref:path}", response_model=wire_replies.NoteReply, responses=ERRORS)
     async def note(request: Request, ref: str, view: Seen) -> Response:
         """One note: metadata, links, backlinks, chunks, problems."""
-        if raw_tail(request, "/notes/").endswith("/suggestions"):  # `a%2Fsuggestions` is a note
-            raise not_here("GET /notes/{ref}/suggestions")
         wanted = wanted_ref(request, "/notes/")
         return await kit.reply(request, lambda: kit.browser.note(wanted, view))
 
