@@ -6,7 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-HELPERS = {"__init__", "__main__", "harness", "corpus", "questions", "round_trip", "suggest"}  # the last three need a vault
+HELPERS = {
+    "__init__",
+    "__main__",
+    "harness",
+    "corpus",
+    "questions",
+    "round_trip",
+    "suggest",
+}  # the last three need a vault
 
 
 def main() -> int:

@@ -147,7 +147,7 @@ class NameTable:
             slots = self._named.get(tuple(stems[at : at + words]))
             notes = [meta for slot in slots or () if (meta := self._notes[slot]) is not None and shows(meta)]
             if notes:
-                return _mention(text[spans[at][0] : spans[at + words - 1][1]], spans[at][0], notes), words
+                return _mention(text, (spans[at][0], spans[at + words - 1][1]), notes), words
         return None, 1
 
     def like(self, wanted: str, shows: Shows, most: int) -> list[tuple[float, str, list[NoteMeta]]]:
@@ -227,9 +227,9 @@ def _joined(text: str, spans: Sequence[tuple[int, int]]) -> bool:
     return all(_BETWEEN.fullmatch(text, end, start) for (_, end), (start, _) in pairs)
 
 
-def _mention(text: str, start: int, notes: list[NoteMeta]) -> Mention:
+def _mention(text: str, span: tuple[int, int], notes: list[NoteMeta]) -> Mention:
     """A note that has the very words comes before one that only inflects to them."""
-    words = _WORD.findall(text)
+    words = _WORD.findall(text, *span)
     folded = [fold(word) for word in words]
     stems = tuple(map(stem, folded))
     named = [(name, meta) for meta in notes for name in names_of(meta) if _key(name) == stems]
@@ -238,7 +238,16 @@ def _mention(text: str, start: int, notes: list[NoteMeta]) -> Mention:
     name = max((name for name, _ in named), key=lambda one: (_same_case(one, words), one))
     having = {meta.path: meta for _, meta in named}
     holders = tuple(having[path] for path in sorted(having))
-    return Mention(start, start + len(text), name, holders, bool(exact), _same_case(name, words))
+    same = _same_case(name, words) and (len(words) > 1 or _marked_out(text, span[0], words[0]))
+    return Mention(*span, name, holders, bool(exact), same)
+
+
+def _marked_out(text: str, start: int, word: str) -> bool:
+    """Whether letters show that a word is a name: a capital that no beginning of a sentence, line or list asks for."""
+    if not any(letter.isupper() for letter in word[1:]) and word[:1].isupper():
+        before = text[max(start - 12, 0) : start].rstrip(" \t*_\"'([")
+        return bool(before) and before[-1] not in ".!?:\n\0-+>|#"
+    return any(letter.isupper() for letter in word)
 
 
 def _same_case(name: str, words: Sequence[str]) -> bool:

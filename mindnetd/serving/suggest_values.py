@@ -24,14 +24,27 @@ MOST_OF_FOLDER = 50
 _WORD = re.compile(r"[^\W_]+(?:[-_][^\W_]+)*")
 
 
+class ShownNotes:
+    """All notes that somebody may see, with their tags by folded name, and by folder in the order of paths."""
+
+    def __init__(self, notes: Sequence[NoteMeta]) -> None:
+        self.notes = notes
+        self.tags: dict[str, str] = {}
+        self.folders: dict[str, list[NoteMeta]] = {}
+        for meta in sorted(notes, key=lambda one: one.path):
+            self.folders.setdefault(meta.path.rpartition("/")[0], []).append(meta)
+            for tag in meta.tags:
+                self.tags.setdefault(fold(tag), tag)
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """A note, the notes linked with it, those near it with how near, and all notes."""
+    """A note, the notes linked with it, those near it with how near, and all that are shown."""
 
     meta: NoteMeta
     linked: Sequence[NoteMeta]
     near: Sequence[tuple[NoteMeta, float]]
-    every: Sequence[NoteMeta]
+    shown: ShownNotes
 
 
 def suggest_tags(meta: NoteMeta, text: str, body_line: int, around: Neighbours) -> list[Json]:
@@ -47,11 +60,7 @@ def suggest_tags(meta: NoteMeta, text: str, body_line: int, around: Neighbours) 
     first: dict[str, int] = {}
     for match in _WORD.finditer(text):
         first.setdefault(fold(match[0]), match.start())
-    spelled: dict[str, str] = {}
-    for other in around.every:
-        for tag in other.tags:
-            spelled.setdefault(fold(tag), tag)
-    for key, tag in spelled.items():
+    for key, tag in around.shown.tags.items():
         at = first.get(key.rpartition("/")[2], -1)
         if at >= 0 and len(key.rpartition("/")[2]) >= SHORTEST_TAG:
             row = rows.setdefault(key, {"tag": tag, "confidence": 0.0, "evidence": []})
@@ -69,8 +78,9 @@ def suggest_value(around: Neighbours, value_of: Callable[[NoteMeta], str | None]
     linked = {one.id for one in around.linked}
     voters = [_voter(one, 1.0, "linked", value_of) for one in around.linked]
     voters += [_voter(one, weight, "near", value_of) for one, weight in around.near]
-    beside = [m for m in around.every if m.path.rpartition("/")[0] == folder and m.id not in linked | {around.meta.id}]
-    for one in sorted(beside, key=lambda meta: meta.path)[:MOST_OF_FOLDER]:
+    others = linked | {around.meta.id}
+    beside = [meta for meta in around.shown.folders.get(folder, ())[: MOST_OF_FOLDER * 2] if meta.id not in others]
+    for one in beside[:MOST_OF_FOLDER]:
         alike = bool(keys) and _keys(one) >= keys
         voters.append(_voter(one, FOLDER + SHAPE * alike, "same folder" + ", same keys" * alike, value_of))
     elected = vote(voters)

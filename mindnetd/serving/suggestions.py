@@ -28,7 +28,7 @@ from mindnetd.serving.browse_graph import GraphBrowser
 from mindnetd.serving.browse_related import mean_vector, near_notes
 from mindnetd.serving.missing import Masks
 from mindnetd.serving.services import Services
-from mindnetd.serving.suggest_values import Neighbours, suggest_tags, suggest_value
+from mindnetd.serving.suggest_values import Neighbours, ShownNotes, suggest_tags, suggest_value
 from mindnetd.serving.view import View
 from mindnetd.store import read
 from mindnetd.store.read_indexed import note_as_indexed
@@ -72,6 +72,7 @@ class SuggestBrowser:
         self._services, self._browser, self._graphs = services, browser, graphs
         self._lock = threading.Lock()
         self._table = NameTable()
+        self._kept: tuple[object, View | None, ShownNotes] = ((), None, ShownNotes(()))
 
     def suggestions(self, ref: str, view: View, limit: int) -> Json:
         """At most ``limit`` links and tags each, surest first. Raises NotFound, Conflict (``ambiguous``)."""
@@ -110,6 +111,14 @@ class SuggestBrowser:
             frozenset(edge.src_id for edge in edges if edge.dst_id == meta.id),
         )
 
+    def _shown(self, asked: _Asked) -> ShownNotes:
+        """The notes that the call may see; kept until another view or another state of the notes is asked for."""
+        notes, view, shown = self._kept
+        if notes is not asked.snapshot.notes or view != asked.view:
+            shown = ShownNotes([meta for meta in asked.snapshot.notes if meta is not None and asked.view.shows(meta)])
+            self._kept = (asked.snapshot.notes, asked.view, shown)
+        return shown
+
     def _found(self, asked: _Asked, text: str) -> list[Mention]:
         with self._lock:
             self._table.follow(asked.snapshot.notes)
@@ -127,7 +136,7 @@ class SuggestBrowser:
 
     def _mentions(self, asked: _Asked) -> Iterator[Json]:
         """Names of other notes in this one that are no link, and of notes that it links to nowhere."""
-        total = sum(meta is not None and asked.view.shows(meta) for meta in asked.snapshot.notes)
+        total = len(self._shown(asked).notes)
         holders: dict[str, int] = {}
         for mention in self._found(asked, asked.text):
             ids = {meta.id for meta in mention.notes}
@@ -141,7 +150,7 @@ class SuggestBrowser:
 
     def _mentioned_by(self, asked: _Asked) -> Iterator[Json]:
         """Notes with a name of this one in their text that do not link to it."""
-        total = sum(meta is not None and asked.view.shows(meta) for meta in asked.snapshot.notes)
+        total = len(self._shown(asked).notes)
         names = {name: self._holding(asked, name) for name in names_of(asked.meta)}
         slots = sorted({slot for found in names.values() for slot in found})
         pattern = anywhere(list(names))
@@ -280,7 +289,7 @@ class SuggestBrowser:
             asked.meta,
             [meta for _, meta in sorted(linked.items()) if asked.view.shows(meta)],
             [(meta, weights[key]) for key, meta in sorted(close.items()) if asked.view.shows(meta)],
-            [meta for meta in notes if meta is not None and asked.view.shows(meta)],
+            self._shown(asked),
         )
 
 
