@@ -55,7 +55,6 @@ class Searcher:
     def query(self, spec: QuerySpec, deadline: Deadline) -> QueryResult:
         """Answer. Raises BadRequest for values out of range, Unavailable (``timeout``) past the deadline."""
         check(spec)
-        mode, reason = mode_of(spec.mode)
         clock, warnings = Stopwatch(), list[str]()
         parsed = parse_query(spec.text)
         vector = self._embed(spec, parsed, warnings)
@@ -73,8 +72,8 @@ class Searcher:
         clock.lap("hydrate")
         return QueryResult(
             query_id=uuid.uuid4().hex,
-            mode=mode,
-            mode_reason=reason,
+            mode="local",
+            mode_reason="asked for" if spec.mode == "local" else "no entity",
             revision=asked.snapshot.revision,
             took_ms=clock.result(),
             ready=asked.scope.ready,
@@ -83,6 +82,14 @@ class Searcher:
             hits=hits,
             explain=spec.explain,
         )
+
+    def embedder(self) -> EmbedQuery | None:
+        """What embeds a question; None while there is no model."""
+        return self._embedder()
+
+    def texts(self, snapshot: HotSnapshot, keys: Sequence[int]) -> Mapping[int, ChunkText]:
+        """The texts of chunks of a snapshot; one that was rewritten meanwhile may be missing."""
+        return self._recent.texts(snapshot, keys)
 
     def fill_texts(self) -> None:
         """Have the texts of the vault at hand, as far as there is room: whoever asks waits for no read. Repeatable."""
@@ -172,19 +179,12 @@ class Stopwatch:
         return {**dict.fromkeys(STAGES, 0.0), **self._spent, "total": (time.perf_counter() - self._start) * 1000}
 
 
-def mode_of(asked: str) -> tuple[str, str]:
-    """The mode that answers, and why. Raises BadRequest for one that is unknown or not in this version."""
-    if asked not in MODES:
-        raise BadRequest(f"mode {asked!r} is not one of {', '.join(MODES)}")
-    if asked in ("global", "drift"):
-        raise BadRequest(f"mode {asked!r} needs the entity graph, which this version lacks", code="mode_unavailable")
-    return "local", "asked for" if asked == "local" else "no entity"
-
-
 def check(spec: QuerySpec) -> None:
     """Raise BadRequest for values that no question may have."""
     if not spec.text.strip():
         raise BadRequest("text must not be empty")
+    if spec.mode not in MODES:
+        raise BadRequest(f"mode {spec.mode!r} is not one of {', '.join(MODES)}")
     if not 1 <= spec.top_k <= MAX_TOP_K:
         raise BadRequest(f"top_k must be 1 to {MAX_TOP_K}, not {spec.top_k}")
     unknown = [lane for lane in spec.lanes if lane not in LANES]

@@ -20,6 +20,7 @@ from mindnetd.serving.connection import Connection
 from mindnetd.serving.guard import Guard, add_error_handlers
 from mindnetd.serving.kit import Kit, make_kit
 from mindnetd.serving.routes_browse import add_browse_routes, add_later_routes
+from mindnetd.serving.routes_context import add_context_routes
 from mindnetd.serving.routes_export import add_export_routes
 from mindnetd.serving.routes_graph import add_graph_routes
 from mindnetd.serving.routes_query import add_query_routes
@@ -62,6 +63,7 @@ def build_app(services: Services) -> App:
     api = FastAPI(title="mindnetd", version=API_VERSION, docs_url=None, redoc_url=None, redirect_slashes=False)
     kit = api.state.kit = make_kit(services)
     add_query_routes(api, kit)
+    add_context_routes(api, kit)
     add_suggest_routes(api, kit)
     add_browse_routes(api, kit)
     add_graph_routes(api, kit)

@@ -111,8 +111,8 @@ def test_no_answer_is_exit_1_and_a_refusal_exit_4(mindnet: Mindnet) -> None:
     assert mindnet("query", "zzzzunknown").code == 1
     ran = mindnet("query", "valve", "--visibility", "sensitive")
     assert ran.code == 4 and "visibility_denied" in ran.err and ran.err.count("\n") == 1
-    ran = mindnet("query", "valve", "--mode", "global", "--json")
-    assert ran.code == 4 and json.loads(ran.out)["error"]["code"] == "mode_unavailable"
+    ran = mindnet("query", "valve", "--visibility", "sensitive", "--json")
+    assert ran.code == 4 and json.loads(ran.out)["error"]["code"] == "visibility_denied"
 
 
 def test_json_is_the_body_as_it_is(mindnet: Mindnet, served: Served) -> None:

@@ -136,9 +136,6 @@ def test_a_stream_has_results_and_done(served: Served) -> None:
         ({"text": "x", "lanes": ["odd"]}, 400, "bad_value"),
         ({"text": "x", "filters": {"visibility": ["odd"]}}, 400, "bad_value"),
         ({"text": "x", "filters": {"created": {"from": "soon"}}}, 400, "bad_value"),
-        ({"text": "x", "mode": "global"}, 400, "mode_unavailable"),
-        ({"text": "x", "mode": "drift"}, 400, "mode_unavailable"),
-        ({"text": "x", "answer": True}, 400, "answer_unavailable"),
         ({"text": "x", "filters": {"visibility": ["sensitive"]}}, 403, "visibility_denied"),
         ({}, 422, "schema"),
         ({"text": 7}, 422, "schema"),
@@ -516,7 +513,7 @@ def test_a_backup_is_streamed_and_leaves_nothing(served: Served, tmp_path: Path)
 @pytest.mark.parametrize(
     ("method", "target"),
     [("GET", "/entities"), ("GET", "/entities/x"), ("GET", "/communities"), ("GET", "/communities/c_0"),
-     ("POST", "/context"), ("POST", "/explain"),
+     ("POST", "/explain"),
      ("POST", "/admin/communities")],
 )  # fmt: skip
 def test_later_calls_say_so(served: Served, method: str, target: str) -> None:

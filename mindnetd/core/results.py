@@ -95,6 +95,12 @@ class QueryResult:
     warnings: tuple[str, ...]
     hits: tuple[Hit, ...]
     explain: bool = True
+    entities: tuple[Mapping[str, Any], ...] = ()
+    relationships: tuple[Mapping[str, Any], ...] = ()
+    communities: tuple[Mapping[str, Any], ...] = ()
+    follow_ups: tuple[Mapping[str, Any], ...] = ()
+    """What mode drift searched for besides: ``text``, and the ids of the ``chunks`` found."""
+    answer: Mapping[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The body of the reply to ``POST /query``."""
@@ -107,8 +113,9 @@ class QueryResult:
             "vectors": {"ready": self.ready, "pending": self.pending},
             "warnings": list(self.warnings),
             "results": [hit.as_dict(explain=self.explain) for hit in self.hits],
-            "entities": [],
-            "relationships": [],
-            "communities": [],
-            "answer": None,
+            "entities": list(self.entities),
+            "relationships": list(self.relationships),
+            "communities": list(self.communities),
+            "follow_ups": list(self.follow_ups),
+            "answer": self.answer,
         }

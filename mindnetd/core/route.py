@@ -64,3 +64,26 @@ def classify(text: str, entities: Sequence[str] = ()) -> Route:
     if entities:
         return Route("local", f"entity: {', '.join(entities[:_NAMED])}")
     return Route("local", "no entity")
+
+
+_FRAME = re.compile(
+    r"(?<!\w)(?:(?:my|all|these|the|meine[nrs]?|alle[nr]?|diese[nrs]?|den|der) )?"
+    r"(?:notes?|vault|notizen?|sammlung|everything|anything|alles)(?!\w)"
+    r"|(?<!\w)(?:main|key|important|recurring|common|general|big|wichtigste[nrs]?|große[nr]?)(?!\w)"
+    r"|(?<!\w)(?:write|wrote|written|say|said|cover(?:ed|s)?|give me|tell me|work together)(?!\w)"
+    r"|(?<!\w)(?:geschrieben|steht|gib mir)(?!\w)"
+)
+
+
+def topic(text: str) -> str:
+    """What a question is about, without the phrases that choose a mode and without words for the notes themselves.
+
+    >>> topic("Give me an overview of sync")
+    'an  of sync'
+    >>> topic("What are the main themes of my notes?").split()
+    ['are', 'of', '?']
+    """
+    about = text.casefold()
+    for _, finder in _FINDERS:
+        about = finder.sub(" ", about)
+    return _FRAME.sub(" ", about).strip()

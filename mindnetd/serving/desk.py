@@ -12,15 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from mindnetd import __version__
+from mindnetd.answer import Answerer
 from mindnetd.core.derive import DeriveOptions
 from mindnetd.core.query import QuerySpec
 from mindnetd.core.results import QueryResult
 from mindnetd.engine import SPARE, Engine
 from mindnetd.errors import BadRequest
 from mindnetd.events import Event, EventBus
+from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.jobs import Job, JobBook
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.metrics import Metrics
+from mindnetd.modes import Modes
 from mindnetd.search import Searcher
 from mindnetd.serving.services import ServerSettings
 from mindnetd.store import upkeep
@@ -49,6 +52,8 @@ class Desk:
     ) -> None:
         self._engine, self._writer, self._jobs, self._searcher = engine, writer, jobs, searcher
         self._watcher, self._schedule = watcher, schedule
+        self._modes = Modes(lambda: self._searcher, engine.hot.snapshot, lambda: engine.entities.snapshot)
+        self._answerer = Answerer(engine.counter, lambda: None)
         self._started = time.monotonic()
         self._settings = settings_of(engine)
         self.stopping = False
@@ -97,6 +102,21 @@ class Desk:
     def searcher(self) -> Searcher:
         """Answers questions."""
         return self._searcher
+
+    @property
+    def modes(self) -> Modes:
+        """Puts questions to the searcher."""
+        return self._modes
+
+    @property
+    def answerer(self) -> Answerer:
+        """Makes answers."""
+        return self._answerer
+
+    @property
+    def counter(self) -> PinnedCounter:
+        """The pinned tokenizer's."""
+        return self._engine.counter
 
     @property
     def hot(self) -> HotIndex:

@@ -9,15 +9,15 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
-from mindnetd.core.filters import DateRange, Filters
 from mindnetd.core.query import LANES, QuerySpec
 from mindnetd.deadline import Deadline
 from mindnetd.errors import BadRequest
+from mindnetd.modes import Found
+from mindnetd.serving.answers import answered, stream_answer
+from mindnetd.serving.filters_in import filters_of
 from mindnetd.serving.kit import ERRORS, Kit
 from mindnetd.serving.streams import NDJSON, Pieces
-from mindnetd.serving.view import View
-from mindnetd.serving.wire import DateRange as DateRangeIn
-from mindnetd.serving.wire import FiltersIn, QueryReply, QueryRequest, encode
+from mindnetd.serving.wire import QueryReply, QueryRequest, encode
 
 
 def add_query_routes(app: FastAPI, kit: Kit) -> None:
@@ -45,33 +45,35 @@ def add_query_routes(app: FastAPI, kit: Kit) -> None:
 
     @router.post("/query", response_model=QueryReply, responses=ERRORS)
     async def query(request: Request, body: QueryRequest) -> Response:
-        """Ask the vault. With ``stream`` the reply is NDJSON: an event ``results``, then ``done``."""
-        spec = spec_of(body, kit)
+        """Ask the vault. With ``stream`` the reply is NDJSON: ``results``, ``token``s of the answer, then ``done``."""
+        spec, services = spec_of(body, kit), kit.services
 
-        def answer(deadline: Deadline) -> dict[str, Any]:
-            result = kit.services.searcher.query(spec, deadline)
-            kit.services.log_query(spec, result)
-            return result.as_dict()
+        def search(deadline: Deadline) -> Found:
+            found = services.modes.query(spec, deadline, answer=body.answer)
+            services.log_query(spec, found.result)
+            return found
+
+        def whole(deadline: Deadline) -> dict[str, Any]:
+            found = search(deadline)
+            return answered(found, services.answerer.answer(found, deadline)) if body.answer else found.result.as_dict()
 
         if not body.stream:
-            return await kit.reply_until(request, answer)
-        seconds = kit.services.settings.query_deadline_s
-        return Pieces(_stream(await kit.workers.run(request, answer, seconds)), NDJSON)
+            return await kit.reply_until(request, whole)
+        found = await kit.workers.run(request, search, services.settings.query_deadline_s)
+        return Pieces(stream_answer(kit, found) if body.answer else _stream(found), NDJSON)
 
     app.include_router(router)
 
 
-async def _stream(reply: dict[str, Any]) -> AsyncIterator[bytes]:
-    yield encode({"event": "results", **reply}) + b"\n"
-    yield encode({"event": "done", "query_id": reply["query_id"]}) + b"\n"
+async def _stream(found: Found) -> AsyncIterator[bytes]:
+    yield encode({"event": "results", **found.result.as_dict()}) + b"\n"
+    yield encode({"event": "done", "query_id": found.result.query_id}) + b"\n"
 
 
 def spec_of(body: QueryRequest, kit: Kit) -> QuerySpec:
     """The question as the searcher takes it. Raises BadRequest, Denied."""
     if not body.text.strip():
         raise BadRequest("text: must not be empty")
-    if body.answer:
-        raise BadRequest("answer: answers come with a later version; ask with answer false", code="answer_unavailable")
     view = kit.view(list(body.filters.visibility or ()), list(body.filters.include_flags))
     return QuerySpec(
         text=body.text,
@@ -83,32 +85,3 @@ def spec_of(body: QueryRequest, kit: Kit) -> QuerySpec:
         explain=body.explain,
         prefix=body.prefix,
     )
-
-
-def filters_of(given: FiltersIn, view: View) -> Filters:
-    """The filters as the lanes take them."""
-    return Filters(
-        visibility=tuple(sorted(view.levels)),  # type: ignore[arg-type]  # view_of let only levels through
-        include_flags=tuple(sorted(given.include_flags)),
-        types=tuple(given.types),
-        tags=tuple(given.tags),
-        status=tuple(given.status),
-        paths=tuple(given.paths),
-        lang=given.lang,
-        created=_range(given.created),
-        modified=_range(given.modified),
-        frontmatter=tuple(sorted((key, text_of(value)) for key, value in given.frontmatter.items())),
-    )
-
-
-def _range(given: DateRangeIn | None) -> DateRange:
-    return DateRange(given.from_, given.to) if given else DateRange()
-
-
-def text_of(value: object) -> str:
-    """A frontmatter value to look for, as text. Raises BadRequest for a list or mapping."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (str, int, float)):
-        return str(value)
-    raise BadRequest("filters.frontmatter: values are texts, numbers or booleans")

@@ -19,8 +19,11 @@ from mindnetd.jobs import Job, JobBook
 from mindnetd.metrics import Metrics
 
 if TYPE_CHECKING:
+    from mindnetd.answer import Answerer
     from mindnetd.core.derive import DeriveOptions
+    from mindnetd.core.tokens import TokenCounter
     from mindnetd.lanes.hot import HotIndex
+    from mindnetd.modes import Modes
     from mindnetd.search import Searcher
     from mindnetd.store.db import Database
 
@@ -76,6 +79,18 @@ class Services(Protocol):
     @property
     def searcher(self) -> Searcher:
         """Answers questions."""
+
+    @property
+    def modes(self) -> Modes:
+        """Puts a question to the searcher as its mode says."""
+
+    @property
+    def answerer(self) -> Answerer:
+        """Makes the text of an answer."""
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Counts tokens with the pinned tokenizer."""
 
     @property
     def hot(self) -> HotIndex:

@@ -88,6 +88,12 @@ class VerifyRequest(Strict):
     hashes: bool = False
 
 
+class CommunitiesRequest(Strict):
+    """``POST /admin/communities``; ``cold``: as if there had been no communities before."""
+
+    cold: bool = False
+
+
 class EmptyRequest(Strict):
     """A call without arguments."""
 
@@ -172,6 +178,30 @@ class VectorCounts(Reply):
     pending: int
 
 
+class Citation(Reply):
+    """What an answer is based on: ``[n]`` in its text. ``line`` is where the cited sentence stands, where known."""
+
+    n: int
+    chunk_id: str
+    path: str
+    title: str
+    section: list[str]
+    start_line: int
+    end_line: int
+    line: int
+
+
+class AnswerReply(Reply):
+    """The answer; every citation is a source that it was made from, others were taken out and counted."""
+
+    text: str
+    source: Literal["llm", "extractive"]
+    model: str | None
+    citations: list[Citation]
+    llm_calls: int
+    citations_removed: int
+
+
 class QueryReply(Reply):
     """``POST /query``."""
 
@@ -186,4 +216,5 @@ class QueryReply(Reply):
     entities: list[dict[str, Any]]
     relationships: list[dict[str, Any]]
     communities: list[dict[str, Any]]
-    answer: dict[str, Any] | None
+    follow_ups: list[dict[str, Any]]
+    answer: AnswerReply | None

@@ -38,12 +38,7 @@ class Workers:
         the client goes, or the server cancels the request, the deadline is cancelled and the work stops at its next
         check; a statement of the database that runs for it is interrupted.
         """
-        if self._busy >= self._limit:
-            raise TooMany(f"{self._busy} requests are waiting already; try again in a moment")
-        self._busy += 1
-        deadline = Deadline(seconds)
-        running = asyncio.get_running_loop().run_in_executor(self._pool, _guarded, work, deadline)
-        running.add_done_callback(self._one_less)  # not in a finally: the slot is taken until the thread is free
+        running, deadline = self._begin(work, seconds)
         try:
             done, _ = await asyncio.wait({running}, timeout=QUICK_S)
             if not done:
@@ -54,6 +49,27 @@ class Workers:
         if not running.done():
             raise deadline.late()
         return running.result()
+
+    async def run_apart(self, work: Callable[[Deadline], T], seconds: float) -> T:
+        """The same for a reply that has begun, whose sender watches the client and cancels this when it goes."""
+        running, deadline = self._begin(work, seconds)
+        try:
+            await asyncio.wait({running}, timeout=deadline.remaining)
+        finally:
+            if not running.done():
+                deadline.cancel()
+        if not running.done():
+            raise deadline.late()
+        return running.result()
+
+    def _begin(self, work: Callable[[Deadline], T], seconds: float) -> tuple[asyncio.Future[T], Deadline]:
+        if self._busy >= self._limit:
+            raise TooMany(f"{self._busy} requests are waiting already; try again in a moment")
+        self._busy += 1
+        deadline = Deadline(seconds)
+        running = asyncio.get_running_loop().run_in_executor(self._pool, _guarded, work, deadline)
+        running.add_done_callback(self._one_less)  # not in a finally: the slot is taken until the thread is free
+        return running, deadline
 
     def _one_less(self, future: asyncio.Future[Any]) -> None:
         self._busy -= 1

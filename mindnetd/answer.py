@@ -1,0 +1,235 @@
+"""The answer to a question: by an LLM where there is one, else, or where it fails, of the notes' own sentences.
+
+Either way its citations are numbered from 1 and every one is a source that the answer was made from. An LLM that is
+away, slow or wrong costs a warning and nothing else: the extractive answer is always there.
+
+Not for: finding sources (``modes``), how Ollama is spoken to (``inference.llm``), the wire (``serving``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from mindnetd.core import answer_prompt as prompt
+from mindnetd.core.citations import checked, citation, renumbered
+from mindnetd.core.extract_answer import Said, Source, choose, composed, in_order
+from mindnetd.core.lang import detect
+from mindnetd.core.stopwords import STOP_WORDS
+from mindnetd.core.tokens import TokenCounter
+from mindnetd.deadline import Deadline
+from mindnetd.errors import MindnetError, ModelError
+from mindnetd.modes import Found
+
+PER_REPORT = 2
+"""Sentences that a community has in an extractive answer."""
+SHARE = 0.8
+"""The share of what is left of a question's time that an LLM may use; then its answer is given up."""
+MAPPED = 4
+"""So many reports are read by an LLM for one question; each is a call."""
+NOTHING = {"en": "Nothing in these notes answers this.", "de": "In diesen Notizen steht darauf keine Antwort."}
+
+OnText = Callable[[str], None]
+
+
+class AnswerError(ModelError):
+    """An LLM's answer that is of no use: too late or empty."""
+
+
+class AnswerModel(Protocol):
+    """What an answer needs of ``inference.llm.Llm``."""
+
+    def available(self) -> bool:
+        """Whether a call may be made now. Must not block."""
+
+    def stream(
+        self, messages: Sequence[Mapping[str, str]], *, purpose: str, max_tokens: int, stop: Callable[[], bool]
+    ) -> Iterator[str]:
+        """The reply in pieces. Raises MindnetError."""
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+
+
+@dataclass
+class Answer:
+    """The reply's ``answer``, growing. ``calls`` counts requests to the LLM, failed ones too."""
+
+    text: str
+    source: str
+    citations: list[dict[str, Any]]
+    model: str | None = None
+    calls: int = 0
+    removed: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value of ``answer``."""
+        return {
+            "text": self.text,
+            "source": self.source,
+            "model": self.model,
+            "citations": self.citations,
+            "llm_calls": self.calls,
+            "citations_removed": self.removed,
+        }
+
+
+class Answerer:
+    """One for the whole process; any thread."""
+
+    def __init__(self, counter: TokenCounter, llm: Callable[[], AnswerModel | None]) -> None:
+        self._counter, self._llm = counter, llm
+
+    def answer(self, found: Found, deadline: Deadline, on_text: OnText = lambda _: None) -> Answer:
+        """Answer from `found`. `on_text` gets the text in pieces as it comes; what an LLM that failed said is void
+        (``Answer.text`` holds). Raises Unavailable past the deadline."""
+        llm = self._llm()
+        if llm is None or not found.sources or not llm.available():
+            return self._extractive(found, deadline, on_text)
+        asking = _AskingLlm(llm, self._counter, found, deadline, on_text)
+        try:
+            return asking.answer()
+        except MindnetError as error:
+            deadline.check()
+            answer = self._extractive(found, deadline, lambda _: None)
+            answer.calls = asking.calls
+            answer.warnings.append(f"the LLM did not answer ({error.message}): answered from the notes' own sentences")
+            return answer
+
+    def _extractive(self, found: Found, deadline: Deadline, on_text: OnText) -> Answer:
+        answer = extractive(found, deadline)
+        for piece in answer.text.splitlines(keepends=True):
+            on_text(piece)
+        return answer
+
+
+def extractive(found: Found, deadline: Deadline) -> Answer:
+    """The answer of the notes' own sentences; says so where there is none."""
+    if found.groups:
+        return _by_report(found, deadline)
+    said = choose(found.question, found.sources, deadline.check)
+    if not said:
+        return _nothing(found)
+    return _told([(None, said)], found.sources)
+
+
+def _by_report(found: Found, deadline: Deadline) -> Answer:
+    """A paragraph a community: its title, and what its best chunks say."""
+    parts: list[tuple[str | None, list[Said]]] = []
+    sources: list[Source] = []
+    for report, mine in found.groups:
+        said = best_of_report(found, report.sentences, mine, deadline)
+        parts.append((report.title, [replace(one, source=one.source + len(sources)) for one in said]))
+        sources += mine
+    parts = [(title, said) for title, said in parts if said]
+    return _told(parts, sources) if parts else _nothing(found)
+
+
+def _nothing(found: Found) -> Answer:
+    lang = detect(found.question.text)
+    words = set(found.question.text.casefold().split())
+    german = lang == "de" or (lang == "und" and bool(words & (STOP_WORDS["de"] - STOP_WORDS["en"])))
+    return Answer(NOTHING["de" if german else "en"], "extractive", [])
+
+
+def best_of_report(
+    found: Found, sentences: Sequence[tuple[int, str]], sources: Sequence[Source], deadline: Deadline
+) -> list[Said]:
+    """What a community says about the question; asked about everything: what its summary says."""
+    said = choose(found.question, sources, deadline.check, PER_REPORT) if not found.whole else []
+    if said or not found.whole:
+        return said
+    at = {source.chunk.key: n for n, source in enumerate(sources)}
+    kept = [(at[key], text) for key, text in sentences if key in at and text.strip()][:PER_REPORT]
+    return [Said(n, place, text, _line(sources[n], text), 0.0, 0.0, 0.0) for place, (n, text) in enumerate(kept)]
+
+
+def _line(source: Source, sentence: str) -> int:
+    """The line that a sentence of a chunk stands in, as near as its first words tell."""
+    start = " ".join(sentence.split()[:3])
+    before, found, _ = source.chunk.text.partition(start)
+    return source.chunk.start_line + (before.count("\n") if found else 0)
+
+
+def _told(parts: Sequence[tuple[str | None, Sequence[Said]]], sources: Sequence[Source]) -> Answer:
+    """Text and citations of what was chosen, part by part; a source has one number."""
+    numbers: dict[int, int] = {}
+    lines: dict[int, int] = {}
+    texts = []
+    for title, said in parts:
+        for group in in_order(said):
+            numbers.setdefault(group[0].source, len(numbers) + 1)
+            lines.setdefault(group[0].source, group[0].line)
+        text = composed(said, numbers)
+        texts.append(f"{title}\n{text}" if title else text)
+    citations = [citation(n, sources[at], lines[at]) for at, n in numbers.items()]
+    return Answer("\n\n".join(texts), "extractive", citations)
+
+
+class _AskingLlm:
+    """One answer by an LLM. ``calls`` counts as they are made."""
+
+    def __init__(
+        self, llm: AnswerModel, counter: TokenCounter, found: Found, deadline: Deadline, on_text: OnText
+    ) -> None:
+        self._llm, self._counter, self._found, self._deadline, self._on_text = llm, counter, found, deadline, on_text
+        self._until = time.monotonic() + deadline.remaining * SHARE
+        self.calls = 0
+
+    def answer(self) -> Answer:
+        """Raises MindnetError where the LLM fails or is too slow."""
+        found = self._found
+        if found.groups:
+            return self._reduced()
+        messages, count = prompt.answer_messages(found.question.text, found.sources, self._counter)
+        return self._checked(self._ask(messages, "answer", self._on_text), found.sources[:count])
+
+    def _reduced(self) -> Answer:
+        """Map over the reports, then reduce; numbers are those of the sources of all reports together."""
+        points, sources = list[str](), list[Source]()
+        for report, mine in self._found.groups[:MAPPED]:
+            messages, count = prompt.map_messages(self._found.question.text, report, mine, self._counter)
+            said = checked(self._ask(messages, "map"), count)
+            if said.cited and not said.text.strip().upper().startswith("NOTHING"):
+                base = len(sources)
+                text, _ = renumbered(said.text, list(range(1, count + 1)), base)
+                points.append(f"{report.title}: {text}")
+            sources += mine[:count]
+        if not points:
+            raise AnswerError("no community says anything about it", code="llm_empty")
+        messages = prompt.reduce_messages(self._found.question.text, points)
+        return self._checked(self._ask(messages, "reduce", self._on_text), sources)
+
+    def _ask(self, messages: prompt.Messages, purpose: str, on_text: OnText = lambda _: None) -> str:
+        """One call. The text comes in pieces; the time is looked at between them and by the call itself."""
+        self.calls += 1
+        pieces = []
+        for piece in self._llm.stream(messages, purpose=purpose, max_tokens=prompt.REPLY_TOKENS, stop=self._over):
+            self._deadline.check()
+            if self._over():
+                raise AnswerError("it is too slow", code="llm_slow")
+            pieces.append(piece)
+            on_text(piece)
+        text = "".join(pieces).strip()
+        if not text:
+            raise AnswerError("an empty reply", code="llm_empty")
+        return text
+
+    def _over(self) -> bool:
+        return self._deadline.over or time.monotonic() > self._until
+
+    def _checked(self, text: str, sources: Sequence[Source]) -> Answer:
+        """The answer with citations that exist, numbered in the order of the text."""
+        good = checked(text, len(sources))
+        told, numbers = renumbered(good.text, good.cited)
+        citations = [citation(n, sources[old - 1]) for old, n in numbers.items()]
+        answer = Answer(told, "llm", citations, self._llm.model, self.calls, good.removed)
+        if good.removed:
+            answer.warnings.append(f"{good.removed} citations of sources that do not exist were taken out")
+        if not citations:
+            answer.warnings.append("the LLM cited no source")
+        return answer
