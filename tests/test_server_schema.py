@@ -26,6 +26,8 @@ CALLS: list[tuple[str, str, str, Any]] = [
     ("GET", "/notes/pump?visibility=sensitive", "/notes/{ref}", None),
     ("GET", "/notes/pump/related", "/notes/{ref}/related", None),
     ("GET", "/notes/none/related", "/notes/{ref}/related", None),
+    ("GET", "/notes/pump/suggestions", "/notes/{ref}/suggestions", None),
+    ("GET", "/notes/none/suggestions", "/notes/{ref}/suggestions", None),
     ("GET", "/neighbors/pump", "/neighbors/{ref}", None),
     ("GET", "/neighbors/pump?kind=backlink", "/neighbors/{ref}", None),
     ("GET", "/path?from=pump&to=valve", "/path", None),
