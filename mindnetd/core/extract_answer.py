@@ -32,12 +32,19 @@ COVERED = 0.3
 """A sentence that covers less of the question, its heading and title included, ..."""
 NEAR = 0.45
 """... and is not as near as this in meaning either, is no answer (cosine of all-MiniLM-L6-v2)."""
-KEPT = 0.6
+KEPT = 0.65
 """A further sentence must be worth this share of the first."""
 _WORDS, _MEANING, _RANK = 0.5, 0.35, 0.15
-_CONTEXT = 0.6
+_CONTEXT = 0.5
 """A word of the question in the heading or title instead of the sentence counts so much."""
 _NEW, _LIKE = 0.35, 0.6
+_POINTS = re.compile(
+    r"^(?:see|learn|to learn|for more|for (?:further|other)|read more|refer to|please refer|for details|visit"
+    r"|siehe|vgl|mehr (?:dazu|über|zu)|näheres|weitere informationen)\b",
+    re.IGNORECASE,
+)
+"""A sentence that sends the reader elsewhere answers nothing."""
+_SHORT = 7
 _DEFINES = re.compile(r"^(?:what(?: is| are|'s)|define|was (?:ist|sind|bedeutet|heißt))\b", re.IGNORECASE)
 _STEPS = re.compile(
     r"^(?:how (?:do|can|to|would|should)\b|wie (?!viel|oft|lange|hoch|groß|heißt|viele))", re.IGNORECASE
@@ -142,7 +149,7 @@ def _candidates(question: Question, sources: Sequence[Source]) -> list[_Candidat
             if one.text in seen or one.text.endswith("?"):
                 continue
             seen.add(one.text)
-            words = terms_of(one.text, source.lang)
+            words = terms_of(one.text.partition("\n")[0] if one.kind == "index" else one.text, source.lang)
             above = title | terms_of(one.heading, source.lang) if one.heading else section
             own = np.array([not part.terms.isdisjoint(words) for part in wanted], bool)
             context = np.array([not part.terms.isdisjoint(above) for part in wanted], bool)
@@ -180,16 +187,17 @@ def _weigh(
 
 def _cue(question: Question, one: _Candidate) -> float:
     """What the form of question and sentence say: steps for *how*, *X is ...* for *what is X*."""
-    bonus = 0.04 if one.one.lead else 0.0
-    if _STEPS.match(question.text) and one.one.kind in ("steps", "list"):
-        bonus += 0.12 if one.one.kind == "steps" else 0.06
-    if _DEFINES.match(question.text) and one.one.lead and _IS.search(one.one.text):
-        bonus += 0.12
-    if one.one.follows:
-        bonus -= 0.05
-    if one.one.kind == "row":
-        bonus -= 0.03
-    return bonus
+    said = one.one
+    bonus = 0.04 if said.lead else 0.0
+    if _STEPS.match(question.text):
+        bonus += {"steps": 0.12, "list": 0.05}.get(said.kind, 0.0)
+    if _DEFINES.match(question.text) and said.lead and said.kind == "sentence":
+        bonus += 0.15 if _IS.search(said.text) else 0.1
+    if _POINTS.match(said.text):
+        bonus -= 0.2
+    if said.kind == "sentence" and len(said.text.split()) < _SHORT:
+        bonus -= 0.06
+    return bonus - {"index": 0.12, "row": 0.03}.get(said.kind, 0.0) - (0.05 if said.follows else 0.0)
 
 
 def _greedy(good: Sequence[_Candidate], limit: int) -> list[_Candidate]:

@@ -30,11 +30,20 @@ _GLOBAL = (
     *("what is (?:this|the|my) vault about", "what do my notes"),
     *("hauptthem", "zusammenfass", "fass(?:e|t)? .{0,80}zusammen", "überblick", "ueberblick", "übersicht über"),
     *("welche themen", "wichtigste[nr]? them", "zentrale[nrs]? them", "kernthem", "rote[rn]? faden", "im großen"),
+    *("sum up", "recap", "gist of", "in a nutshell", r"takeaways?\b", "key (?:points|insights|ideas|findings|lessons)"),
+    *("most important (?:themes|topics|subjects|ideas|points|insights)", r"trends?\b", "patterns? (?:in|across)"),
+    *("have i been (?:working|thinking|writing|reading)", "across (?:all|my)", "comes? up again"),
+    *("zusammengefasst", "kernaussage", "quintessenz", "wichtigste[nr]? (?:erkenntnisse|ideen|punkte)", "gesamtbild"),
+    *("tauchen immer wieder auf", r"zieh\w* sich durch", "(?:womit|woran) habe ich", "wovon handel"),
     *("insgesamt", "im ganzen", "worum geht es in (?:diese[mnr]|meine[mnr]|den|dem|der)", "schwerpunkte"),
 )
 _DRIFT = (
     *("relate", "connect", "compar(?:e|ing|ison)"),
     *("relation(?:ship)?s? between", "links? between", "differences? between", "differ from", "in common"),
+    *(r"how (?:do|does|did) .{1,80} depend", r"how (?:is|are) .{1,80} (?:linked|tied)", "contrast", "similarit"),
+    *(r"ties? .{0,40}together", r"ha(?:s|ve) .{1,60} to do with", "overlap", r"links? between"),
+    *("einfluss", "ähnel", "gegensatz", "zusammenspiel", r"wirk\w* .{0,60} auf\b", r"(?:hat|haben) .{1,60} zu tun"),
+    *(r"häng\w* .{1,80} (?:von .{1,60} )?ab\b", "abhängigkeit"),
     *("versus", r"vs\b", "influence", r"affects?\b", "impact of .{1,60} on", "interact", "depend on each other"),
     *("zusammenh(?:ang|äng|ing)", r"häng\w* .{0,80}zusammen", "verbind", "verbunden", "verknüpf"),
     *("vergleich", "vergliche", r"beziehung(?:en)? .{0,20}zwischen", "unterschied", "unterscheide", "gemeinsam"),
@@ -75,6 +84,12 @@ _FRAME = re.compile(
 )
 
 
+def _between(phrase: re.Match[str]) -> str:
+    """What a phrase with a gap (*hängen ... zusammen*) holds in it."""
+    words = phrase[0].split()
+    return f" {' '.join(words[1:-1])} " if len(words) > 3 else " "
+
+
 def topic(text: str) -> str:
     """What a question is about, without the phrases that choose a mode and without words for the notes themselves.
 
@@ -85,5 +100,5 @@ def topic(text: str) -> str:
     """
     about = text.casefold()
     for _, finder in _FINDERS:
-        about = finder.sub(" ", about)
+        about = finder.sub(_between, about)
     return _FRAME.sub(" ", about).strip()

@@ -17,6 +17,8 @@ from mindnetd.core.sentences import sentence_spans
 
 MIN_WORDS = 4
 """A shorter piece is a label, not a statement."""
+NAME_WORDS = 4
+"""An item that is no longer is a name."""
 LIST_CHARS = 420
 """A list is told to about here, in whole items."""
 LONGEST = 600
@@ -43,7 +45,8 @@ _NOT_FIRST = re.compile(
 class Statement(NamedTuple):
     """`text` may have several lines (a list). `heading` is the nearest above it, `line` counts from the chunk's first.
 
-    `kind` is ``sentence``, ``list``, ``steps`` or ``row``; `follows` is True where it leans on the sentence before it;
+    `kind` is ``sentence``, ``list``, ``steps``, ``index`` (a list of mere names) or ``row``. `follows` is True where it
+    leans on the sentence before it;
     `lead` where it is the first under its heading.
     """
 
@@ -138,7 +141,8 @@ class _Reader:
             head = opener.text if opener else (f"{self._heading}:" if self._heading else "")
             line = opener.line if opener else items[0][1]
             text = _told(head, [said for said, _ in items], ordered=ordered)
-            kind = "steps" if ordered else "list"
+            names = sum(len(_WORD.findall(said)) <= NAME_WORDS for said, _ in items) * 4 >= 3 * len(items)
+            kind = "steps" if ordered else "index" if names and len(items) > 1 else "list"
             self._add(Statement(text, self._heading, line, kind, bool(opener and opener.follows), self._lead))
         else:
             for said, line in items:
