@@ -12,8 +12,8 @@ import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 EVENT_KINDS = ("closed", "created", "moved", "deleted", "scan")
-LLM_PURPOSES = ("types", "entities", "summary", "answer")
-LLM_OUTCOMES = ("ok", "cached", "failed")
+LLM_PURPOSES = ("entity_types", "extract", "gleaning", "summary", "map", "reduce", "answer")
+LLM_OUTCOMES = ("ok", "cached", "failed", "stopped", "retry_ok", "retry_failed")
 FAST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 RUN_SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
