@@ -67,7 +67,7 @@ def run(args: argparse.Namespace, home: Path) -> None:
 def show(view: EntityView, top: int, relations: int) -> None:
     """The tables."""
     graph = view.snapshot
-    merged = {key: numbers for key, numbers in graph.aliases.items()}
+    merged = dict(graph.aliases.items())
     print(f"{len(graph.id)} entities, {len(merged)} names, {len(graph.relations.id)} relations")
     for number in view.entities[:top].tolist():
         kind = "note" if graph.note[number] else "-"

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mindnetd.core.cooccur import pairs_of
-from mindnetd.core.entities import Census, Entity, Slot, assemble, must_differ
+from mindnetd.core.entities import Census, Slot, assemble, must_differ
+from mindnetd.core.entity_records import Entity
 from mindnetd.core.identity import entity_uuid, fold, relationship_uuid, sha256_text
 from mindnetd.core.merge import merge_names
 from mindnetd.core.naming import Directory, link_name
@@ -32,7 +33,7 @@ from mindnetd.store.read_entities import CorpusRows, load_corpus, lower_counts, 
 from mindnetd.store.records import GraphRows, MentionRow, RelationRow, SignalRow, Vectors, utc_now
 from mindnetd.store.write_entities import replace_graph
 from mindnetd.writing.entity_feed import load_graph
-from mindnetd.writing.mentions import mentions_of
+from mindnetd.writing.mentions import Speaker, mentions_of
 
 CORPUS_VERSION = 1
 """Raise it when equal signals give another graph: the stage runs again though nothing changed."""
@@ -140,10 +141,8 @@ def _mentions_now(db: Database, note_key: int, prepared: Prepared) -> list[tuple
     found = note_signals(db, note_key)
     if found is None:
         return []
-    first = next(iter(found.chunks.items()), (note_key, found.id))
-    rows = mentions_of(
-        found.id, first, found.signals, found.chunks, found.answers, prepared.directory, prepared.entity_ids
-    )
+    speaker = Speaker(note_key, found.id, found.chunks, found.answers)
+    rows = mentions_of(speaker, found.signals, prepared.directory, prepared.entity_ids)
     return [(note_key, row) for row in rows]
 
 
@@ -227,10 +226,8 @@ def _mentions(
         answers.setdefault(owner, {})[target] = note_id
     found: list[tuple[int, MentionRow]] = []
     for note in corpus.notes:
-        chunks = chunk_ids.get(note.key, {})
-        first = next(iter(chunks.items()), (note.key, note.id))
-        mine = signals.get(note.key, ())
-        rows = mentions_of(note.id, first, mine, chunks, answers.get(note.key, {}), directory, ids)
+        speaker = Speaker(note.key, note.id, chunk_ids.get(note.key, {}), answers.get(note.key, {}))
+        rows = mentions_of(speaker, signals.get(note.key, ()), directory, ids)
         found += [(note.key, row) for row in rows]
     return tuple(found)
 

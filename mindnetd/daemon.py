@@ -18,8 +18,10 @@ from mindnetd.config import Config, differences
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.core.settle import SettleOptions
 from mindnetd.core.typetable import TypeTable
+from mindnetd.corpus_runner import CorpusRunner
 from mindnetd.engine import Engine, derive_options, read_rules
 from mindnetd.errors import MindnetError
+from mindnetd.index_all import index_all
 from mindnetd.jobs import JobBook
 from mindnetd.lanes.hnsw import HnswLane
 from mindnetd.metrics import Metrics
@@ -106,6 +108,7 @@ class Daemon:
         )
         self._follow()
         self.upkeep = Upkeep(self.engine, self.writer)
+        self.corpus = CorpusRunner(self.engine, self.writer.call, self.jobs, lambda: self.writer.settled)
         minutes = config.watch.reconcile_minutes
         self.schedule = Schedule(
             (
@@ -114,11 +117,13 @@ class Daemon:
                 *([Task("hnsw", TICK_S, lambda: hnsw.keep_up(self.engine.hot.snapshot().vectors))] if hnsw else []),
                 Task("reconcile", minutes * 60, lambda: self.writer.doubt("schedule")),
                 *self.upkeep.tasks(),
+                *self.corpus.tasks(),
             ),
             on_jump=lambda: self.writer.doubt("resume"),
         )
         parts = (self.engine, self.writer, self.jobs, self.searcher)
         self.desk = Desk(*parts, watcher=self.watcher.status, schedule=self.schedule.jobs)
+        self.desk.corpus = self.corpus
         self.writer.on_state(self.desk.tell_state)
         self.engine.metrics.follow(queue_depth=self.writer.queued, revision=lambda: self.engine.hot.snapshot().revision)
 
@@ -230,6 +235,7 @@ class Daemon:
     def _shut_down(self) -> None:
         self.schedule.stop()
         self.watcher.stop()
+        self.corpus.stop()
         self.engine.model.stop()
         if self._hnsw is not None:
             self._hnsw.close()
@@ -358,40 +364,9 @@ def index_once(config: Config, progress: Progress) -> IndexSummary:
             progress("model", 0, 0)
             if engine.model.fetch_now():
                 engine.reload()
-        return _index(engine, progress, started)
+        writer = make_writer(engine, JobBook(time.time))
+        engine.start_embedding(writer.deliver)
+        begin(engine, writer, "index")
+        return index_all(engine, writer, progress, started)
     finally:
         engine.close()
-
-
-def _index(engine: Engine, progress: Progress, started: float) -> IndexSummary:
-    writer = make_writer(engine, JobBook(time.time))
-    engine.start_embedding(writer.deliver)
-    begin(engine, writer, "index")
-
-    def show() -> None:
-        done, total = writer.bulk_progress()
-        if total:
-            progress("notes", done, total)
-        counts = engine.counts()
-        progress("vectors", counts.ready, counts.ready + counts.pending)
-
-    writer.run_until_settled(show)
-    while engine.model.embedder is not None and engine.model.error is None and engine.queue.pending():
-        writer.wait_for_message(1.0)
-        writer.run_until_settled(show)
-    engine.housekeep()
-    counts, run = engine.counts(), writer.first_run
-    if run is not None:
-        engine.end_run(run)
-    return IndexSummary(
-        documents=counts.notes,
-        chunks=counts.chunks,
-        passages=counts.ready + counts.pending,
-        embeddings_made=run.made if run else 0,
-        embeddings_reused=run.reused if run else 0,
-        failed=run.failed if run else 0,
-        diagnostics=len(read.diagnostics(engine.db)),
-        seconds=time.monotonic() - started,
-        database_bytes=engine.db.size_bytes(),
-        vectors_missing=counts.pending,
-    )

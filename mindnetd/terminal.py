@@ -20,7 +20,7 @@ from mindnetd.client.transport import Client, RefusedError, UnreachableError
 from mindnetd.config import Config
 from mindnetd.progress import IndexSummary
 
-LABELS = {"model": "Model", "notes": "Notes", "vectors": "Vectors"}
+LABELS = {"model": "Model", "notes": "Notes", "vectors": "Vectors", "graph": "Graph"}
 POLL_S = 0.3
 START_S = 120.0
 """How long a daemon may take until its socket answers before the display gives up on it."""

@@ -37,7 +37,8 @@ def test_an_older_file_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             con.execute(OLD_EDGE)
             con.execute(OLD_LINK)
         old.close()
-    open_store(tmp_path, "fresh.duckdb").close()  # DuckDB spells a view otherwise once it was read from a file
+    for name in ("old.duckdb", "fresh.duckdb"):  # DuckDB spells a view otherwise once it was read from a file
+        open_store(tmp_path, name).close()
     columns = "SELECT table_name, column_name, data_type FROM duckdb_columns() ORDER BY table_name, column_index"
     views = "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal ORDER BY view_name"
     found = []

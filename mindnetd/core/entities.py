@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mindnetd.core.entity_records import CorpusNote, CorpusSignal, Entity
 from mindnetd.core.entity_types import type_of_name, type_of_note
 from mindnetd.core.identity import fold
 from mindnetd.core.merge import apart, canonical
@@ -22,31 +23,6 @@ from mindnetd.core.stopnames import is_attachment, is_date, names_nothing
 _SHAPED = re.compile(r".*[A-Z\d_.:/()$@#+-].*")
 _LONG = 4
 """Words of a heading or link text that is a name rather than a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusNote:
-    """A note as the corpus-wide stage sees it."""
-
-    key: int
-    id: str
-    path: str
-    title: str
-    type: str | None
-    lang: str
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusSignal:
-    """A signal with the keys of its note and of its chunk (of the note, where all of it says so)."""
-
-    owner: int
-    chunk: int
-    kind: str
-    name: str
-    key: str
-    weight: float
-    count: int
 
 
 @dataclass(slots=True)
@@ -217,20 +193,6 @@ class Census:
         """A heading of several words is a name if a word past the first has a capital or is no common word."""
         words = name.split()
         return len(words) == 1 or any(word[:1].isupper() for word in words[1:])
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """An entity: ``names`` are its names with their keys, the canonical one first."""
-
-    id: str
-    name: str
-    key: str
-    type: str
-    name_type: str
-    weight: float
-    note: str | None
-    names: tuple[tuple[str, str], ...]
 
 
 def must_differ(slots: Sequence[Slot]) -> Callable[[int, int], bool]:

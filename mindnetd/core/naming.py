@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from mindnetd.core.identity import fold
 from mindnetd.core.records import ResolvedLink, Signal
+
+Meant = tuple[int, str, str]
+"""Entity number, name, key."""
 
 _EXTENSION = re.compile(r"\.(?:md|canvas)$", re.IGNORECASE)
 
@@ -36,29 +39,23 @@ def link_answers(links: Iterable[ResolvedLink], note_id: Callable[[str], str | N
     return {one.link.target: note_id(path) or "" for one in links if (path := one.leads_to) is not None}
 
 
-def meant(signal: Signal, own: str, answers: Mapping[str, str | None], directory: Directory) -> int | None:
-    """The entity that a signal of note `own` names, or None.
+def meant(signal: Signal, own: str, answers: Mapping[str, str | None], directory: Directory) -> Meant | None:
+    """The entity that a signal of note `own` names and how it is spelled there, or None.
 
     A title or alias names its own note, a link its target (`answers` as of `link_answers`). A phrase that is nobody's
     name is tried without its first words, which may be capitalised because a sentence begins there.
     """
+    name, key = signal.name, signal.key
     if signal.kind in ("title", "alias"):
-        return directory.by_note.get(own)
-    if signal.kind == "link":
-        answer = answers.get(signal.name)
-        if answer is not None:
-            return directory.by_note.get(answer)
-        return directory.by_key.get(fold(link_name(signal.name)))
-    found = directory.by_key.get(signal.key)
-    if found is None and signal.kind == "phrase":
-        for rest in shorter(signal.key):
-            if (found := directory.by_key.get(rest)) is not None:
-                return found
-    return found
-
-
-def shorter(key: str) -> Iterator[str]:
-    """The key without its first word, without its first two, and so on."""
-    while " " in key:
-        key = key.partition(" ")[2]
-        yield key
+        found = directory.by_note.get(own)
+    elif signal.kind == "link":
+        answer = answers.get(name)
+        name = link_name(name)
+        key = fold(name)
+        found = directory.by_key.get(key) if answer is None else directory.by_note.get(answer)
+    else:
+        found = directory.by_key.get(key)
+        while found is None and signal.kind == "phrase" and " " in key:
+            name, key = name.partition(" ")[2], key.partition(" ")[2]
+            found = directory.by_key.get(key)
+    return None if found is None else (found, name, key)

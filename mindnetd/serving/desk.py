@@ -9,7 +9,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mindnetd import __version__
 from mindnetd.answer import Answerer
@@ -17,10 +17,11 @@ from mindnetd.core.derive import DeriveOptions
 from mindnetd.core.query import QuerySpec
 from mindnetd.core.results import QueryResult
 from mindnetd.engine import SPARE, Engine
-from mindnetd.errors import BadRequest
+from mindnetd.errors import BadRequest, Unavailable
 from mindnetd.events import Event, EventBus
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.jobs import Job, JobBook
+from mindnetd.lanes.entities import EntityIndex
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.metrics import Metrics
 from mindnetd.modes import Modes
@@ -33,6 +34,9 @@ from mindnetd.verify import Verifier
 from mindnetd.watch import WatcherStatus
 from mindnetd.watching.vaultio import look
 from mindnetd.writing.writer import Bulk, Writer
+
+if TYPE_CHECKING:
+    from mindnetd.corpus_runner import CorpusRunner
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -56,6 +60,8 @@ class Desk:
         self._answerer = Answerer(engine.counter, lambda: None)
         self._started = time.monotonic()
         self._settings = settings_of(engine)
+        self.corpus: CorpusRunner | None = None
+        """Makes the entity graph; set by whoever makes it."""
         self.stopping = False
         self._told = "starting"
 
@@ -117,6 +123,11 @@ class Desk:
     def counter(self) -> PinnedCounter:
         """The pinned tokenizer's."""
         return self._engine.counter
+
+    @property
+    def entities(self) -> EntityIndex:
+        """The resident entity graph."""
+        return self._engine.entities
 
     @property
     def hot(self) -> HotIndex:
@@ -201,6 +212,7 @@ class Desk:
             "model": engine.model.describe(),
             "types": {"file": str(engine.config.types_file), "error": engine.types_trouble},
             "llm": None,
+            "graph": self.corpus.status() if self.corpus is not None else None,
             "rss_bytes": rss_bytes(),
             "uptime_s": round(time.monotonic() - self._started, 3),
         }
@@ -277,6 +289,14 @@ class Desk:
         run = self._engine.new_run("resolve")
         work = self._engine.indexer.resolve
         self._writer.submit(Bulk(run, deque(paths), job=job.id, work=work))
+        return job
+
+    def request_communities(self, cold: bool) -> Job:
+        """Make the entity graph and its communities anew."""
+        if self.corpus is None:
+            raise Unavailable("there is nothing here that makes the entity graph", code="starting")
+        job = self._jobs.create("communities")
+        self.corpus.ask(job.id, force=True, cold=cold)
         return job
 
     def request_verify(self, hashes: bool) -> Job:

@@ -18,7 +18,6 @@ LATER = (
     "/communities/{id:path}",
     "/context",
     "/explain",
-    "/admin/communities",
 )
 """Calls of the contract whose feature this version does not have."""
 

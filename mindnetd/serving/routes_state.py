@@ -112,6 +112,12 @@ def add_admin_routes(app: FastAPI, kit: Kit) -> None:
         hashes = body is not None and body.hashes
         return await start(request, lambda: services.request_verify(hashes))
 
+    @app.post("/admin/communities", **accepted)
+    async def communities(request: Request, body: wire.CommunitiesRequest | None = None) -> Response:
+        """Make the entity graph and its communities anew, though nothing may have changed."""
+        cold = body is not None and body.cold
+        return await start(request, lambda: services.request_communities(cold))
+
     writing = asyncio.Lock()
 
     @app.get("/backup", responses={**FILE_REPLY, **ERRORS}, response_class=Response)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mindnetd.answer import Answerer
     from mindnetd.core.derive import DeriveOptions
     from mindnetd.core.tokens import TokenCounter
+    from mindnetd.lanes.entities import EntityIndex
     from mindnetd.lanes.hot import HotIndex
     from mindnetd.modes import Modes
     from mindnetd.search import Searcher
@@ -97,6 +98,10 @@ class Services(Protocol):
         """The resident index: snapshots with the revision and every note's metadata."""
 
     @property
+    def entities(self) -> EntityIndex:
+        """The resident entity graph; reading only."""
+
+    @property
     def db(self) -> Database:
         """The store, for reading only."""
 
@@ -129,6 +134,9 @@ class Services(Protocol):
 
     def request_resolve(self) -> Job:
         """Resolve every link again."""
+
+    def request_communities(self, cold: bool) -> Job:
+        """Make the entity graph and its communities anew."""
 
     def request_verify(self, hashes: bool) -> Job:
         """Re-hash the vault and compare everything; the result has ``ok`` and ``differences`` (and ``hashes``)."""

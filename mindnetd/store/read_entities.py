@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mindnetd.core.entities import CorpusNote, CorpusSignal
+from mindnetd.core.entity_records import CorpusNote, CorpusSignal
 from mindnetd.core.records import Signal
 from mindnetd.store.bulk import word_list
 from mindnetd.store.db import Database, Reader, Row

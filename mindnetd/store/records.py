@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
-from mindnetd.core.entities import Entity
+from mindnetd.core.entity_records import Entity
 from mindnetd.core.records import (
     Chunk,
     Diagnostic,

@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from mindnetd.core.identity import fold
-from mindnetd.core.naming import Directory, link_name, meant
+from mindnetd.core.naming import Directory, meant
 from mindnetd.lanes.entities import EntityIndex, Mentions, Spelling
 from mindnetd.store.records import Batch, MentionRow, SignalRow
 
 
-def mentions_of(
-    own: str,
-    first: tuple[int, str],
-    signals: Iterable[SignalRow],
-    chunk_ids: Mapping[int, str],
-    answers: Mapping[str, str | None],
-    directory: Directory,
-    entity_ids: Sequence[str],
-) -> tuple[MentionRow, ...]:
-    """What the note with id `own` mentions. `first` is the (key, id) of its first chunk, or its own without any.
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """A note that says something: its key and id, its chunks (key -> id, in order), what its links mean.
 
-    What the whole note says (title, aliases, tags, properties) is said in its first chunk. `answers` as of
-    ``core.naming.link_answers``.
+    ``answers`` as of ``core.naming.link_answers``.
     """
+
+    key: int
+    id: str
+    chunks: Mapping[int, str]
+    answers: Mapping[str, str | None]
+
+
+def mentions_of(
+    note: Speaker, signals: Iterable[SignalRow], directory: Directory, entity_ids: Sequence[str]
+) -> tuple[MentionRow, ...]:
+    """What `note` mentions. `entity_ids` are those of the directory's numbers.
+
+    What the whole note says (title, aliases, tags, properties) is said in its first chunk, in itself without any.
+    """
+    first = next(iter(note.chunks.items()), (note.key, note.id))
     found = []
     for row in signals:
-        number = meant(row.signal, own, answers, directory)
-        if number is not None:
-            chunk_id = chunk_ids.get(row.chunk_key)
+        hit = meant(row.signal, note.id, note.answers, directory)
+        if hit is not None:
+            chunk_id = note.chunks.get(row.chunk_key)
             key, chunk_id = (row.chunk_key, chunk_id) if chunk_id is not None else first
-            signal = row.signal
-            found.append(MentionRow(entity_ids[number], chunk_id, key, signal.count, *_spelled(signal.kind, row)))
+            found.append(MentionRow(entity_ids[hit[0]], chunk_id, key, row.signal.count, hit[1], hit[2]))
     return tuple(found)
-
-
-def _spelled(kind: str, row: SignalRow) -> tuple[str, str]:
-    name, key = row.signal.name, row.signal.key
-    if kind != "link":
-        return name, key
-    return link_name(name), fold(link_name(name))
 
 
 def follow(entities: EntityIndex, revision: int, batch: Batch) -> None:

@@ -22,7 +22,7 @@ from mindnetd.store.read_indexed import note_as_indexed
 from mindnetd.store.records import CanvasRows, ChunkRow, DocRow, MentionRow, NoteRows, RelinkRows, SignalRow
 from mindnetd.writing.known import Known
 from mindnetd.writing.linkbook import waiting_keys
-from mindnetd.writing.mentions import mentions_of
+from mindnetd.writing.mentions import Speaker, mentions_of
 from mindnetd.writing.runs import Run
 
 OF_NOTE = ("title", "alias", "tag")
@@ -120,9 +120,8 @@ class RowMaker:
         snapshot = self._entities.snapshot
         if not snapshot.id:
             return ()
-        answers = link_answers(links, self._note_id)
-        first = next(iter(chunk_ids.items()), (meta.key, meta.id))
-        return mentions_of(meta.id, first, signals, chunk_ids, answers, snapshot.directory, snapshot.id)
+        speaker = Speaker(meta.key, meta.id, chunk_ids, link_answers(links, self._note_id))
+        return mentions_of(speaker, signals, snapshot.directory, snapshot.id)
 
     def _note_id(self, path: str) -> str | None:
         known = self._known.notes.get(path)
