@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from mindnetd.core import answer_prompt as prompt
 from mindnetd.core.citations import checked, citation, renumbered
-from mindnetd.core.extract_answer import Said, Source, choose, composed, in_order
+from mindnetd.core.extract_answer import Said, Source, choose, composed, in_order, opening
 from mindnetd.core.lang import detect
 from mindnetd.core.stopwords import STOP_WORDS
 from mindnetd.core.tokens import TokenCounter
@@ -27,6 +27,10 @@ PER_REPORT = 2
 """Sentences that a community has in an extractive answer."""
 SHARE = 0.8
 """The share of what is left of a question's time that an LLM may use; then its answer is given up."""
+FIRST_S = 24.0
+"""So long an LLM may take for its first word, however long a stream may last."""
+NOT_CALLED = ("llm_off", "llm_away", "llm_busy")
+"""Errors of calls that were never made."""
 MAPPED = 4
 """So many reports are read by an LLM for one question; each is a call."""
 NOTHING = {"en": "Nothing in these notes answers this.", "de": "In diesen Notizen steht darauf keine Antwort."}
@@ -96,7 +100,7 @@ class Answerer:
         except MindnetError as error:
             deadline.check()
             answer = self._extractive(found, deadline, lambda _: None)
-            answer.calls = asking.calls
+            answer.calls = asking.calls - (error.code in NOT_CALLED)
             answer.warnings.append(f"the LLM did not answer ({error.message}): answered from the notes' own sentences")
             return answer
 
@@ -112,9 +116,21 @@ def extractive(found: Found, deadline: Deadline) -> Answer:
     if found.groups:
         return _by_report(found, deadline)
     said = choose(found.question, found.sources, deadline.check)
-    if not said:
+    first = _subjects(found, said)
+    if not said and not (found.subjects and first):
         return _nothing(found)
-    return _told([(None, said)], found.sources)
+    return _told([(None, one) for one in first] + [(None, said)] if first else [(None, said)], found.sources)
+
+
+def _subjects(found: Found, said: Sequence[Said]) -> list[list[Said]]:
+    """What each thing that the question relates is, in a sentence of its own note; not what is said anyway."""
+    known = {one.text for one in said}
+    told = []
+    for at in found.subjects:
+        one = opening(found.sources[at], at)
+        if one is not None and one.text not in known:
+            told.append([one])
+    return told
 
 
 def _by_report(found: Found, deadline: Deadline) -> Answer:
@@ -177,7 +193,7 @@ class _AskingLlm:
         self, llm: AnswerModel, counter: TokenCounter, found: Found, deadline: Deadline, on_text: OnText
     ) -> None:
         self._llm, self._counter, self._found, self._deadline, self._on_text = llm, counter, found, deadline, on_text
-        self._until = time.monotonic() + deadline.remaining * SHARE
+        self._until = time.monotonic() + min(deadline.remaining * SHARE, FIRST_S)
         self.calls = 0
 
     def answer(self) -> Answer:
@@ -207,11 +223,13 @@ class _AskingLlm:
     def _ask(self, messages: prompt.Messages, purpose: str, on_text: OnText = lambda _: None) -> str:
         """One call. The text comes in pieces; the time is looked at between them and by the call itself."""
         self.calls += 1
-        pieces = []
+        pieces: list[str] = []
         for piece in self._llm.stream(messages, purpose=purpose, max_tokens=prompt.REPLY_TOKENS, stop=self._over):
             self._deadline.check()
             if self._over():
                 raise AnswerError("it is too slow", code="llm_slow")
+            if not pieces:  # it speaks: now it may take the time that is left
+                self._until = time.monotonic() + self._deadline.remaining * SHARE
             pieces.append(piece)
             on_text(piece)
         text = "".join(pieces).strip()

@@ -44,6 +44,9 @@ WIDE = 40
 REPORTS = 6
 OF_FOLLOW_UP = 3
 """Hits that a follow-up question adds at most."""
+SUBJECTS = 3
+"""Things that a question of mode drift relates, at most."""
+_CHUNKS_OF_NOTE = 64
 _SOURCES_OF_REPORT = 4
 _ATTEMPTS = 3
 
@@ -56,6 +59,8 @@ class Found:
     question: Question
     sources: tuple[Source, ...]
     groups: tuple[tuple[Report, tuple[Source, ...]], ...] = ()
+    subjects: tuple[int, ...] = ()
+    """Mode drift: the places in ``sources`` where the notes of what the question names begin."""
     whole: bool = False
     """Asked about everything, no topic named."""
 
@@ -197,7 +202,7 @@ class Asking:
             return Found(result, question, sources_of(found.hits[:LOOKED_AT]))
         result = dataclasses.replace(result, communities=tuple(report.as_dict() for report in reports))
         groups = self._grouped(reports, found.hits)
-        return Found(result, question, tuple(s for _, sources in groups for s in sources), tuple(groups), whole)
+        return Found(result, question, tuple(s for _, sources in groups for s in sources), tuple(groups), whole=whole)
 
     def _grouped(self, reports: Sequence[Report], hits: Sequence[Hit]) -> list[tuple[Report, tuple[Source, ...]]]:
         """Each report with the chunks that it is told from: those of its summary, and hits about its members."""
@@ -270,7 +275,30 @@ class Asking:
         if self.view is None:
             warnings = (*warnings, "there is no entity graph yet: answered as mode local")
         result = dataclasses.replace(result, follow_ups=tuple(told), warnings=warnings)
-        return Found(result, self._question(answer=True, text=topic(self._spec.text)), tuple(sources))
+        question = self._question(answer=True, text=topic(self._spec.text))
+        subjects: list[int] = []
+        for source in self._openings():
+            same = [n for n, other in enumerate(sources) if other.chunk.key == source.chunk.key]
+            subjects += same or [len(sources)]
+            sources += [] if same else [source]
+        return Found(result, question, tuple(sources), subjects=tuple(subjects))
+
+    def _openings(self) -> list[Source]:
+        """The first chunks of the notes that the question names."""
+        view, snapshot = self.view, self._snapshot
+        found: list[Source] = []
+        for n in self._named[:SUBJECTS] if view else ():
+            key = int(view.snapshot.note_key[n]) if view and view.is_note(n) else -1
+            slot = snapshot.slot_of.get(key, -1)
+            note = snapshot.notes[slot] if slot >= 0 else None
+            if note is None or note.key != key:
+                continue
+            keys = snapshot.doc_key[snapshot.alive & (snapshot.doc_note == slot)].tolist()[:_CHUNKS_OF_NOTE]
+            texts = self._searcher.texts(snapshot, [k for k in keys if k in self._chunks])
+            first = min(texts.values(), key=lambda chunk: chunk.idx, default=None)
+            if first is not None and first.idx == 0:
+                found.append(Source(first, note.path, note.title, note.lang, WIDE))
+        return found
 
     def _follow_ups(self, hits: Sequence[Hit]) -> list[str]:
         view = self.view

@@ -41,7 +41,7 @@ def told(text: str, *sources: Source, lang: str = "en") -> list[str]:
 @pytest.mark.parametrize(
     ("markdown", "said"),
     [
-        ("# A\n\nThe **valve** is [[Main|open]] now. It leaks again.", ["The valve is open now.", "It leaks again."]),
+        ("# A\n\nThe **valve** is [[Main|open]] now. It leaks a lot.", ["The valve is open now.", "It leaks a lot."]),
         ("Before.\n\n```\ncode is no statement at all\n```\n", []),
         ("To open it:\n1. Turn the wheel.\n2. Pull.\n", ["To open it:\n1. Turn the wheel.\n2. Pull."]),
         ("> [!tip] Title\n> The body of a callout counts.", ["The body of a callout counts."]),

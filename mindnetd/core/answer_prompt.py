@@ -18,7 +18,7 @@ PROMPT_VERSION = 1
 """Raise it with any change of the wording: cached replies are of another question then."""
 SOURCE_TOKENS = 3000
 """What the sources may take; question, rules and reply come besides (``llm.num_ctx`` is 8192 unless configured)."""
-REPLY_TOKENS = 500
+REPLY_TOKENS = 800
 _MARK = re.compile(r"</?\s*sources?\b[^>]*>", re.IGNORECASE)
 _RULES = (
     "You answer questions from a person's own notes. Use only the numbered sources. After each statement write the "

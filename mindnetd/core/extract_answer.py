@@ -128,6 +128,14 @@ def choose(
     return [_said(one, sources) for one in _complete(_greedy(good, limit), found)]
 
 
+def opening(source: Source, number: int) -> Said | None:
+    """The sentence that a note begins with: what the note is about; None where it begins with no sentence."""
+    for at, one in enumerate(statements(source.chunk.text)[:3]):
+        if one.kind == "sentence" and len(one.text.split()) >= _SHORT - 1 and not _POINTS.match(one.text):
+            return Said(number, at, one.text, source.chunk.start_line + one.line, 0.0, 0.0, 0.0)
+    return None
+
+
 def in_order(said: Sequence[Said]) -> list[list[Said]]:
     """The chosen sentences by source, that of the best sentence first; within a source as they stand there."""
     by_source: dict[int, list[Said]] = {}
@@ -196,7 +204,7 @@ def _cue(question: Question, one: _Candidate) -> float:
     if _POINTS.match(said.text):
         bonus -= 0.2
     if said.kind == "sentence" and len(said.text.split()) < _SHORT:
-        bonus -= 0.06
+        bonus -= 0.1
     return bonus - {"index": 0.12, "row": 0.03}.get(said.kind, 0.0) - (0.05 if said.follows else 0.0)
 
 

@@ -40,14 +40,14 @@ _NOT_FIRST = re.compile(
     r"|es|dies|diese[rs]?|das|sie|er|dabei|dazu|dadurch|damit|jedoch|aber|und|oder|außerdem|hier|dann|sonst)\b",
     re.IGNORECASE,
 )
+_ALSO = re.compile(r"(?:\w+ ){1,3}(?:also|auch)\b", re.IGNORECASE)
 
 
 class Statement(NamedTuple):
     """`text` may have several lines (a list). `heading` is the nearest above it, `line` counts from the chunk's first.
 
     `kind` is ``sentence``, ``list``, ``steps``, ``index`` (a list of mere names) or ``row``. `follows` is True where it
-    leans on the sentence before it;
-    `lead` where it is the first under its heading.
+    leans on the sentence before it, `lead` where it is the first under its heading.
     """
 
     text: str
@@ -120,7 +120,7 @@ class _Reader:
             if not said or not _WORD.search(_LINKS.sub("", text[start:end])):
                 continue
             line = first + text.count("\n", 0, start + len(text[start:end]) - len(text[start:end].lstrip()))
-            follows = before and _NOT_FIRST.match(said) is not None
+            follows = before and (_NOT_FIRST.match(said) or _ALSO.match(said)) is not None
             self._flush()
             one = Statement(said, self._heading, line, "sentence", follows, self._lead)
             if said.endswith(":"):
