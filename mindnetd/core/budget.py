@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mindnetd.core.extract_answer import Source
-from mindnetd.core.sentences import sentence_spans
+from mindnetd.core.overlap import head_of
 from mindnetd.core.tokens import TokenCounter
 
 LEAST = 24
@@ -32,7 +32,7 @@ class Packed:
 class _Part:
     source: Source
     text: str
-    """The chunk's own text, cut at a sentence end if the whole did not fit."""
+    """The chunk's own text; cut at a sentence end, or between words, if the whole did not fit."""
     whole: bool = True
 
 
@@ -49,7 +49,7 @@ def pack(sources: Sequence[Source], budget: int, counter: TokenCounter) -> Packe
             parts.append(_Part(source, source.chunk.text))
             spent += cost + body
         elif budget - spent - cost >= LEAST and all(part.whole for part in parts):
-            text = _cut(source.chunk.text, budget - spent - cost, counter)
+            text = head_of(source.chunk.text, budget - spent - cost, counter).rstrip()
             if text:
                 parts.append(_Part(source, text, whole=False))
                 spent += cost + counter.count([text])[0]
@@ -110,14 +110,3 @@ def _head(source: Source, n: int) -> str:
     chunk = source.chunk
     section = " > ".join(" ".join(part.split()) for part in chunk.section if part != source.title)
     return f"[{n}] {f'{section}, ' if section else ''}lines {chunk.start_line}-{chunk.end_line}"
-
-
-def _cut(text: str, room: int, counter: TokenCounter) -> str:
-    """The whole sentences of the start of `text` that `room` tokens hold; "" if not one."""
-    end = 0
-    for start, stop in sentence_spans(text):
-        size = counter.count([text[start:stop]])[0]
-        if size > room:
-            break
-        room, end = room - size, stop
-    return text[:end].rstrip()
