@@ -170,10 +170,10 @@ def _signature(inputs: str, options: CorpusOptions, embedder: Embedder | None) -
 
 def _candidates(db: Database, corpus: CorpusRows) -> list[Slot]:
     words = {
-        word.casefold()
+        word
         for signal in corpus.signals
-        if signal.kind == "phrase"
-        for word in signal.name.split(" ")
+        if signal.kind == "phrase" or (signal.kind in ("heading", "code", "url") and " " not in signal.key)
+        for word in signal.key.split(" ")
         if word.isalpha()
     }
     census = Census(corpus.notes, corpus.answers, lower_counts(db, words), len(corpus.chunks))

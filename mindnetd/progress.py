@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Progress = Callable[[str, int, int], None]
-"""``progress(stage, done, total)``: stages ``model``, ``notes``, ``vectors``, ``graph``; total 0 where it is not known."""
+"""``progress(stage, done, total)``: stages ``model``, ``notes``, ``vectors``, ``graph``; total 0 while unknown."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mindnetd.config import Config, load_config
+from mindnetd.corpus_runner import build_graph
 from mindnetd.daemon import make_writer
 from mindnetd.engine import Engine
 from mindnetd.inference.backends import open_embedder
@@ -33,6 +34,13 @@ class SharedModel(ModelHolder):
             self._thread.stop()
 
 
+def shared_model(embedder: Embedder, cache: Path, metrics: Metrics) -> SharedModel:
+    """A holder of the open model for one engine."""
+    model = SharedModel(EmbedderOptions(cache_dir=cache, backend="onnx", offline=True), metrics)
+    model.shared = embedder
+    return model
+
+
 def open_shared(cache: Path) -> Embedder:
     """The pinned model by the onnx back end."""
     return open_embedder(EmbedderOptions(cache_dir=cache, backend="onnx", offline=True))
@@ -50,11 +58,7 @@ class Bench:
 
     def __init__(self, config: Config, embedder: Embedder | None) -> None:
         self.metrics = Metrics("test")
-        model = None
-        if embedder is not None:
-            options = EmbedderOptions(cache_dir=config.places.models, backend="onnx", offline=True)
-            model = SharedModel(options, self.metrics)
-            model.shared = embedder
+        model = shared_model(embedder, config.places.models, self.metrics) if embedder is not None else None
         self.engine = Engine(config, self.metrics, model=model)
         self.engine.load()
         self.writer = make_writer(self.engine, JobBook(time.time))
@@ -67,6 +71,10 @@ class Bench:
         while self.engine.model.embedder is not None and self.engine.queue.pending():
             self.writer.wait_for_message(1.0)
             self.writer.run_until_settled(_nothing)
+
+    def graph(self) -> None:
+        """The corpus-wide stage, on this thread."""
+        build_graph(self.engine, lambda store: store(), force=False, stop=lambda: False)
 
     def dump(self) -> Dump:
         """The logical dump (law 1)."""

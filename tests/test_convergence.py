@@ -46,7 +46,10 @@ TYPES = (
     "version: 1\ntypes:\n  task: {edge_defaults: [belongs_to], retriever_weight: 0.1}\n  project: {hash_mode: full}\n"
     'visibility_defaults: {task: sensitive, "one/**": public}\n',
 )
-WORDS = ("apple", "river", "stone", "Gärung", "lantern", "quiet")
+WORDS = (
+    "apple", "river", "stone", "Gärung", "lantern", "quiet", "Anna Weber", "met Docker", "`run_it`", "GPT-4", "Alpha",
+    "the Kyoto Protocol", "[Docker](https://e.org/d)",
+)  # fmt: skip
 
 paths = st.builds(lambda folder, name: f"{folder}{name}.md", st.sampled_from(FOLDERS), st.sampled_from(NAMES))
 paragraph = st.lists(st.sampled_from(WORDS + BITS), min_size=1, max_size=8).map(" ".join)
@@ -143,6 +146,12 @@ class Vault(RuleBasedStateMachine):
     def settle(self) -> None:
         self.bench.settle()
 
+    @rule()
+    def graph(self) -> None:
+        """The corpus-wide stage in the middle: what notes say afterwards has to come out of it again."""
+        self.bench.graph()
+        assert integrity(self.bench.engine.db) == []
+
     @rule(turns=st.integers(1, 4))
     def crash_in_the_middle(self, turns: int) -> None:
         """A few turns of the writer, then nothing more of what it held in memory."""
@@ -174,10 +183,12 @@ class Vault(RuleBasedStateMachine):
         try:
             self.edit_types(self.types.read_text(encoding="utf-8"), seen=True)
             self.bench.settle()
+            self.bench.graph()
             assert integrity(self.bench.engine.db) == []
             fresh = self.open(self.home / "fresh" / "notes.duckdb")
             try:
                 fresh.settle()
+                fresh.graph()
                 assert differences(self.bench.dump(), fresh.dump()) == []
             finally:
                 fresh.close()

@@ -9,6 +9,7 @@ Extraction, GSCL 2009) times the logarithm of the count, so that neither one cha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +64,8 @@ def pairs_of(entity: Ints, chunk: Ints, entities: int, chunks: int) -> Pairs:
 def _joint(entity: Ints, chunk: Ints, df: Ints, entities: int) -> tuple[Ints, Ints]:
     """Every pair in every chunk: its code (one * entities + other) and the chunk."""
     codes, places = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    starts = np.flatnonzero(np.r_[True, chunk[1:] != chunk[:-1]]) if len(chunk) else np.zeros(0, dtype=np.int64)
-    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(chunk)], strict=True):
+    bounds = np.flatnonzero(np.r_[True, chunk[1:] != chunk[:-1], True]).tolist() if len(chunk) else []
+    for start, end in pairwise(bounds):
         members = entity[start:end]
         if len(members) > MOST_IN_A_CHUNK:
             rarest = np.lexsort((members, df[members]))[:MOST_IN_A_CHUNK]

@@ -18,7 +18,7 @@ from mindnetd.core.identity import fold
 from mindnetd.core.merge import apart, canonical
 from mindnetd.core.naming import Directory, link_name
 from mindnetd.core.signals import NOUNS_CAPITALISED, OPENS, WEIGHTS
-from mindnetd.core.stopnames import is_attachment, is_date, names_nothing
+from mindnetd.core.stopnames import is_attachment, is_date, is_instruction, names_nothing
 
 _SHAPED = re.compile(r".*[A-Z\d_.:/()$@#+-].*")
 _LONG = 4
@@ -37,6 +37,8 @@ class Slot:
     spelled: dict[str, int] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     """Further keys: aliases and file name of its note."""
+    common: int = 0
+    """Mentions in notes of a language that capitalises every noun."""
     score: float = 0.0
 
     @property
@@ -76,6 +78,7 @@ class Census:
         chunks: int,
     ) -> None:
         self._answers, self._lower, self._total = answers, lower, max(chunks, 1)
+        self._capital: dict[str, int] = {}
         self._notes = {note.key: note for note in notes}
         self.slots: dict[str, Slot] = {}
         self._of_note: dict[str, Slot] = {}
@@ -96,8 +99,13 @@ class Census:
             if key and self._by_key.setdefault(key, slot) is slot:
                 slot.names.add(key)
 
-    def count(self, signals: Iterable[CorpusSignal]) -> None:
-        """Take in signals, in any order."""
+    def count(self, signals: Sequence[CorpusSignal]) -> None:
+        """Take in all signals, in any order; once."""
+        for signal in signals:
+            if signal.kind == "phrase":
+                words = signal.key.split(" ")
+                for word in words[1:] if signal.weight == OPENS else words:
+                    self._capital[word] = self._capital.get(word, 0) + signal.count
         for signal in signals:
             note = self._notes.get(signal.owner)
             if note is None:
@@ -109,7 +117,10 @@ class Census:
             else:
                 name = self._phrase(signal, note.lang) if signal.kind == "phrase" else signal.name
                 if name:
-                    self._slot(signal.key if name is signal.name else fold(name)).add(signal, name)
+                    slot = self._slot(signal.key if name is signal.name else fold(name))
+                    slot.add(signal, name)
+                    if note.lang in NOUNS_CAPITALISED and signal.kind != "codeword":
+                        slot.common += signal.count
 
     def _slot(self, key: str) -> Slot:
         slot = self._by_key.get(key) or self.slots.get(key)
@@ -130,21 +141,22 @@ class Census:
         """The part of a phrase whose capitals mean something, or "".
 
         The first word of a sentence, and every word of a language that capitalises nouns, may have its capital from
-        there: it counts only if the corpus never writes it in lower case.
+        there: it counts only if the corpus hardly ever writes it in lower case.
         """
         words = signal.name.split(" ")
         nouns = lang in NOUNS_CAPITALISED
         if nouns or signal.weight == OPENS:
-            while words and self._lower.get(words[0].casefold()):
+            while words and self._common(fold(words[0])):
                 words.pop(0)
         if not words:
             return ""
         if len(words) == 1:
-            word = words[0]
-            if nouns or (signal.weight == OPENS and " " not in signal.name):
-                return ""
-            return "" if self._lower.get(word.casefold(), 0) else word
+            return "" if nouns or self._common(fold(words[0])) else words[0]
         return signal.name if len(words) == len(signal.name.split(" ")) else " ".join(words)
+
+    def _common(self, word: str) -> bool:
+        """Whether a folded word is a common one: not much rarer in lower case than with a capital in mid-sentence."""
+        return 2 * self._lower.get(word, 0) > self._capital.get(word, 0)
 
     # -------------------------------------------------------------------------------------------------------- choosing
 
@@ -177,6 +189,10 @@ class Census:
         if names_nothing(key) or not any(char.isalpha() for char in key):
             return False
         name, words = slot.name, key.count(" ") + 1
+        if is_instruction(name):
+            return False
+        if words == 1 and key.isalpha() and not _SHAPED.fullmatch(name[1:]) and not self._proper(slot):
+            return False
         strong = len(kinds.keys() - {"phrase"}) > 1 or ("phrase" in kinds and len(kinds) > 1)
         spread = len(slot.notes) > 1
         if kinds.keys() == {"code"}:
@@ -188,6 +204,15 @@ class Census:
         if kinds.keys() == {"tag"}:
             return spread
         return strong or spread or slot.count > 2
+
+    def _proper(self, slot: Slot) -> bool:
+        """Whether a plain word is more than a common noun: hardly ever in lower case, or a tag; where every noun has a
+        capital, the heading of several notes."""
+        if "tag" in slot.kinds:
+            return True
+        if self._lower.get(slot.key) and self._common(slot.key):
+            return False
+        return slot.common < slot.count or slot.kinds.get("heading", 0) > 2
 
     def _looks_named(self, name: str) -> bool:
         """A heading of several words is a name if a word past the first has a capital or is no common word."""

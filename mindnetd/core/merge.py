@@ -21,6 +21,8 @@ _BLOCK = 1024
 _DIGITS = 5
 """Similarities are compared after rounding: the same text in another batch differs in the seventh place."""
 
+_ENDING = 3
+"""Letters that an inflection adds at most."""
 _NUMBERS = re.compile(r"\d+|(?<![^\W\d_])[ivx]{1,4}(?![^\W\d_])")
 _WORD = re.compile(r"[^\W_]+")
 _OPPOSITES = (
@@ -41,12 +43,21 @@ _OPPOSED = frozenset(frozenset(pair.split()) for pair in _OPPOSITES)
 def apart(one: str, other: str) -> bool:
     """Whether two folded names say themselves that they mean different things.
 
-    Other numbers or versions (``v1.2`` and ``v1.3``), or opposites (``left pane`` and ``right pane``).
+    Other numbers or versions (``v1.2`` and ``v1.3``), opposites (``left pane`` and ``right pane``), and words that are
+    built on one another (``Docker`` and ``Dockerfile``), which a small model takes for the same.
     """
     if _NUMBERS.findall(one) != _NUMBERS.findall(other):
         return True
     first, second = set(_WORD.findall(one)), set(_WORD.findall(other))
-    return any(frozenset((a, b)) in _OPPOSED for a in first - second for b in second - first)
+    return any(_differ(a, b) for a in first - second for b in second - first)
+
+
+def _differ(one: str, other: str) -> bool:
+    """Opposites, or a word and a longer one that is built on it."""
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    return frozenset((one, other)) in _OPPOSED or (
+        longer.startswith(shorter) and len(shorter) > 2 and len(longer) - len(shorter) > _ENDING
+    )
 
 
 def merge_names(

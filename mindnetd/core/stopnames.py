@@ -49,6 +49,28 @@ vorteile|nachteile|was ist das|weitere details|weitere informationen|weiteres|we
 zusammenfassung|zusammenfassungen|zweck|siehe|variablen|filter|marker|layout|desktop|mobil|editor|bearbeiten|mobile
 """
 
+_INSTRUCT = """
+access activate add adjust allow apply attach automate avoid back build calculate can change check choose clear click
+close collapse combine compare configure connect convert copy create customize cut define delete deploy describe
+design disable discover display do don't download drag drop duplicate edit embed enable ensure enter exclude expand
+explore export extend filter find fix follow format fork generate get give go handle hide highlight how identify if
+import improve include increase insert inspect install integrate invite is it join jump keep launch learn let limit
+link list load locate log look make manage merge migrate modify move name navigate open optimize organize paste pin
+place play post prepare press prevent preview print protect publish pull push put quit read recover redo reduce refer
+reload remember remove rename reorder replace report request reset resize resolve restart restore retrieve return
+reuse revert review run save search see select send set share show sign skip sort speed split start stop store submit
+subscribe support switch sync synchronize tap test there toggle track transfer translate try turn type understand undo
+uninstall unlock update upgrade upload use using verify view visit wait watch what when where which who why work wrap
+write aktiviere aktualisiere anlegen anpassen ändere ändern beende bearbeite bearbeiten bewege definiere deaktiviere
+drücke entferne ergänze erstelle erstellen exportiere falls finde füge gehe gib hilf importiere installiere klicke
+kopiere lade lege lerne listet lösche markiere melde nutze öffne prüfe reiche schließe schreibe sende setze sieh
+speichere starte stelle suche teile tippe trage verbinde verschiebe verwende wähle warum was wechsle wenn wie wird wo
+zeige ziehe
+"""
+VERBS = frozenset(_INSTRUCT.split())
+"""First words of instructions, which are headings and link texts but no names."""
+_INFINITIVE = re.compile(r".+ [a-zäöüß]+(?:en|ern|eln)")
+
 STOP_NAMES = frozenset((*_GENERIC.split(), *(name.strip() for name in _PHRASES.replace("\n", "|").split("|")))) - {""}
 """Folded names that are no entities by themselves; a note that is called so is one all the same."""
 
@@ -87,6 +109,15 @@ def names_nothing(key: str) -> bool:
         or _ADDRESS.search(key) is not None
         or is_attachment(key)
     )
+
+
+def is_instruction(name: str) -> bool:
+    """Whether a name of several words tells somebody to do something: ``Install the plugin``, ``Plugin installieren``.
+
+    A German instruction ends in an infinitive, which unlike a noun has no capital.
+    """
+    first, blank, _ = name.casefold().partition(" ")
+    return bool(blank) and (first in VERBS or _INFINITIVE.fullmatch(name) is not None)
 
 
 def is_date(key: str) -> bool:

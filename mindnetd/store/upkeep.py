@@ -170,4 +170,7 @@ def bound_garbage(db: Database, now: datetime) -> list[str]:
 def purge(db: Database, now: datetime) -> None:
     """Make sure that nothing of what was removed is left in the file: garbage of any age goes, then a compaction."""
     collect_garbage(db, now, 0)
+    with db.unrevised() as con:
+        for name in ("unsaid_entities", "unsaid_aliases", "unsaid_relations", "unsaid_communities"):
+            con.execute(statements("upkeep")[name])
     compact(db)

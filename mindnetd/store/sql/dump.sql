@@ -52,3 +52,34 @@ SELECT id::VARCHAR, path, raw_hash FROM canvases
 
 -- name: diagnostics
 SELECT path, code, message, line FROM diagnostics
+
+-- name: note_signals
+SELECT n.path, coalesce(c.chunk_idx, -1), s.kind, s.name, s.key, s.weight, s.count
+FROM note_signals s
+LEFT JOIN notes n ON n.key = s.owner
+LEFT JOIN chunks c ON c.key = s.chunk_key
+
+-- name: entities
+SELECT id::VARCHAR, name, key, type, name_type, mention_count, weight, note::VARCHAR, source, description FROM entities
+
+-- name: entity_aliases
+SELECT entity_id::VARCHAR, alias, key, text_hash FROM entity_aliases
+
+-- name: entity_mentions
+SELECT m.entity_id::VARCHAR, m.chunk_id::VARCHAR, n.path, c.chunk_idx, m.count
+FROM entity_mentions m
+LEFT JOIN notes n ON n.key = m.note_key
+LEFT JOIN chunks c ON c.key = m.chunk_key
+
+-- name: entity_spellings
+SELECT s.entity_id::VARCHAR, n.path, s.name, s.key, s.count
+FROM entity_spellings s LEFT JOIN notes n ON n.key = s.note_key
+
+-- name: relationships
+SELECT id::VARCHAR, source_id::VARCHAR, target_id::VARCHAR, type, weight, count, source, description FROM relationships
+
+-- name: relationship_mentions
+SELECT m.relationship_id::VARCHAR, m.chunk_id::VARCHAR, n.path, c.chunk_idx
+FROM relationship_mentions m
+LEFT JOIN notes n ON n.key = m.note_key
+LEFT JOIN chunks c ON c.key = m.chunk_key

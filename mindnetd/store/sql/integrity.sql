@@ -86,3 +86,32 @@ WHERE owner IS NOT NULL AND owner NOT IN (SELECT key FROM notes UNION ALL SELECT
 
 -- name: vector_twice
 SELECT text_hash FROM embeddings GROUP BY text_hash, fingerprint HAVING count(*) > 1
+
+-- name: signal_without_its_note_or_chunk
+SELECT DISTINCT owner, chunk_key FROM note_signals
+WHERE owner NOT IN (SELECT key FROM notes)
+   OR (chunk_key <> owner AND (chunk_key, owner) NOT IN (SELECT key, note_key FROM chunks))
+
+-- name: mention_without_its_chunk_or_note
+SELECT DISTINCT chunk_id FROM entity_mentions
+WHERE (chunk_key, note_key) NOT IN (SELECT key, note_key FROM chunks UNION ALL SELECT key, key FROM notes)
+
+-- name: mention_of_an_entity_that_is_not_there
+SELECT DISTINCT entity_id FROM entity_mentions WHERE entity_id NOT IN (SELECT id FROM entities)
+
+-- name: mention_twice
+SELECT entity_id, chunk_id FROM entity_mentions GROUP BY entity_id, chunk_id HAVING count(*) > 1
+
+-- name: entity_twice
+SELECT id FROM entities GROUP BY id HAVING count(*) > 1
+
+-- name: relation_of_an_entity_that_is_not_there
+SELECT id FROM relationships
+WHERE source_id NOT IN (SELECT id FROM entities) OR target_id NOT IN (SELECT id FROM entities) OR source_id = target_id
+
+-- name: relation_twice
+SELECT id FROM relationships GROUP BY id HAVING count(*) > 1
+
+-- name: relation_mention_without_its_note
+SELECT DISTINCT chunk_id FROM relationship_mentions
+WHERE note_key NOT IN (SELECT key FROM notes) OR relationship_id NOT IN (SELECT id FROM relationships)
