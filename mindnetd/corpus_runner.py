@@ -28,13 +28,13 @@ log = logging.getLogger(__name__)
 FIRST_LOOK_S = 5.0
 """How often it is looked whether a vault that has no graph yet is read."""
 
-Step = Callable[[bool, Callable[[], bool]], dict[str, Any]]
-"""``step(cold, stop)`` makes what follows from the graph and returns figures for the job's result."""
+Write = Callable[[Callable[[], int]], int]
+"""Runs a function on the writer thread and returns what it returns."""
+Step = Callable[[Write, bool, Callable[[], bool]], dict[str, Any]]
+"""``step(write, cold, stop)`` makes what follows from the graph and returns figures for the job's result."""
 
 
-def build_graph(
-    engine: Engine, write: Callable[[Callable[[], int]], int], *, force: bool, stop: Callable[[], bool]
-) -> Prepared:
+def build_graph(engine: Engine, write: Write, *, force: bool, stop: Callable[[], bool]) -> Prepared:
     """Make the graph and store it. `write` runs a function on the writer thread and returns what it returns.
 
     Raises StoreError, and EmbeddingStoppedError where `stop` turned true.
@@ -145,7 +145,7 @@ class CorpusRunner:
             for done, step in enumerate(self._steps, 1):
                 for job in jobs:
                     self._jobs.progress(job, done)
-                result |= step(cold, lambda: self._stopping)
+                result |= step(self._on_writer, cold, lambda: self._stopping)
         except (MindnetError, ModelError) as failure:
             error = failure.message
         except Exception as failure:

@@ -12,8 +12,10 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 
 from mindnetd import __version__
+from mindnetd.community_step import rebuild
 from mindnetd.config import Config, differences
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.core.settle import SettleOptions
@@ -108,7 +110,8 @@ class Daemon:
         )
         self._follow()
         self.upkeep = Upkeep(self.engine, self.writer)
-        self.corpus = CorpusRunner(self.engine, self.writer.call, self.jobs, lambda: self.writer.settled)
+        steps = (partial(rebuild, self.engine),)
+        self.corpus = CorpusRunner(self.engine, self.writer.call, self.jobs, lambda: self.writer.settled, steps)
         minutes = config.watch.reconcile_minutes
         self.schedule = Schedule(
             (

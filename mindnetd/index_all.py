@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from mindnetd.community_step import rebuild
 from mindnetd.corpus_runner import build_graph
 from mindnetd.progress import IndexSummary, Progress
 from mindnetd.store import read
@@ -34,6 +35,7 @@ def index_all(engine: Engine, writer: Writer, progress: Progress, started: float
         writer.run_until_settled(show)
     progress("graph", 0, 0)
     build_graph(engine, lambda store: store(), force=False, stop=lambda: False)
+    rebuild(engine, lambda store: store())
     engine.housekeep()
     entities, relationships, communities = graph_counts(engine.db)
     counts, run = engine.counts(), writer.first_run

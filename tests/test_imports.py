@@ -23,6 +23,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "duckdb": ("store", "lanes.hnsw"),
     "duckdb_extensions": ("lanes.hnsw",),
     "duckdb_extension_vss": ("lanes.hnsw",),
+    "graspologic_native": ("leiden",),
     "onnxruntime": ("inference",),
     "onnx": ("inference",),
     "openvino": ("inference",),

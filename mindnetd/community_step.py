@@ -1,0 +1,80 @@
+"""When the entity graph stands: its communities, made beside everything else and stored in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mindnetd.communities import Communities, CommunityOptions, Material, build, state_of
+from mindnetd.core.records import VISIBILITIES
+from mindnetd.errors import MindnetError
+from mindnetd.events import Event
+from mindnetd.lanes.hot import HotDelta
+from mindnetd.store import read
+from mindnetd.store.read_communities import CommunityInputs, load_inputs
+from mindnetd.store.records import utc_now
+from mindnetd.store.write_communities import commit_communities
+from mindnetd.writing.entity_feed import load_graph
+
+if TYPE_CHECKING:
+    from mindnetd.engine import Engine
+
+Write = Callable[[Callable[[], int]], int]
+"""Runs a function on the writer thread and returns what it returns."""
+
+
+def rebuild(
+    engine: Engine, write: Write, cold: bool = False, stop: Callable[[], bool] = lambda: False
+) -> dict[str, Any]:
+    """Make the communities of the graph that is stored, where they are not of today. Any thread but the writer.
+
+    Returns figures for the job. Raises StoreError, and MindnetError where `stop` turned true.
+    """
+    inputs = load_inputs(engine.db)
+    options = options_of(engine)
+    graph = engine.entities.snapshot
+    state = state_of(inputs, read.load_meta(engine.db).get("corpus_state", ""), options)
+    if state == inputs.state and not cold:
+        return figures(None, inputs)
+
+    def check(_done: int, _total: int) -> None:
+        if stop():
+            raise MindnetError("the daemon stopped")
+
+    made = build(
+        Material(
+            graph, inputs, lambda keys: read.texts(engine.db, keys), state, options, utc_now(), cold=cold, check=check
+        )
+    )
+    write(lambda: _store(engine, made))
+    engine.events.publish(Event("communities.rebuilt", {"revision": engine.db.revision}))
+    return figures(made, inputs)
+
+
+def options_of(engine: Engine) -> CommunityOptions:
+    """From the configuration: nobody can ask for more than ``privacy.max_query_visibility``."""
+    config = engine.config
+    highest = VISIBILITIES.index(config.privacy.max_query_visibility)
+    return CommunityOptions(config.id_prefix, config.graph.max_cluster_size, VISIBILITIES[: highest + 1])
+
+
+def figures(made: Communities | None, inputs: CommunityInputs) -> dict[str, Any]:
+    """What a rebuild did, for the job and ``status``; `made` is None where nothing had changed."""
+    if made is None:
+        count = len(inputs.last)
+        return {"communities": count, "communities_changed": False, "kept_ids": count, "summaries_remade": 0}
+    return {
+        "communities": len(made.rows),
+        "communities_changed": True,
+        "kept_ids": made.kept_ids,
+        "summaries_remade": made.remade,
+        "communities_seconds": made.seconds,
+    }
+
+
+def _store(engine: Engine, made: Communities) -> int:
+    """On the writer thread: swap them in."""
+    revision = commit_communities(engine.db, made.rows, made.last, made.state)
+    engine.entities.load(load_graph(engine.db))
+    engine.hot.apply(HotDelta(revision))
+    return revision

@@ -1,0 +1,99 @@
+"""What the title and the summary of a community are made of: members as readers know them, and chunks about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mindnetd.core.leiden_graph import Ints, induced
+from mindnetd.core.results import ChunkText
+from mindnetd.core.summaries import Member, Passage, ranked
+from mindnetd.lanes.level_graph import LevelGraph
+from mindnetd.store.read_communities import ChunkColumns, CommunityInputs
+
+CENTRAL = 12
+"""Members whose chunks are looked at."""
+PASSAGES = 24
+OF_ONE_NOTE = 3
+
+
+class AboutIt:
+    """What the title and the summary of one community are made of; ``order`` are its members, the best names first."""
+
+    def __init__(self, shown: LevelGraph, positions: Ints, inputs: CommunityInputs, lang: Mapping[int, str]) -> None:
+        self._shown, self._inputs, self._lang = shown, inputs, lang
+        self._numbers: list[int] = shown.weighted.node[positions].tolist()
+        self.members = self._members(positions)
+        self.order = ranked(self.members)
+        self.chunks = self._chosen()
+
+    def _members(self, positions: Ints) -> list[Member]:
+        shown = self._shown
+        inside = induced(shown.weighted, positions)
+        strength = np.zeros(shown.weighted.size)
+        np.add.at(strength, inside.node[inside.src], inside.weight)
+        np.add.at(strength, inside.node[inside.dst], inside.weight)
+        total = shown.strength
+        return [
+            Member(
+                name=shown.view.names[number],
+                aliases=shown.view.aliases(number)[:4],
+                central=float(strength[position]),
+                share=float(strength[position] / total[position]) if total[position] else 0.0,
+                own=shown.view.is_note(number) is not None,
+                type=shown.view.type(number),
+            )
+            for position, number in zip(positions.tolist(), self._numbers, strict=True)
+        ]
+
+    def _chosen(self) -> dict[int, int]:
+        """Keys of the chunks that say most of the central members -> the member whose note it begins, or -1."""
+        shown, chunks = self._shown, self._inputs.chunks
+        worth: dict[int, float] = {}
+        about: dict[int, int] = {}
+        for number in self.order[:CENTRAL]:
+            mine = shown.of(self._numbers[number])
+            central = self.members[number].central
+            for key, count in zip(shown.chunk[mine].tolist(), shown.count[mine].tolist(), strict=True):
+                worth[key] = worth.get(key, 0.0) + central * min(count, 3)
+            first = self._first_chunk(self._numbers[number])
+            if first is not None:
+                worth[first] = worth.get(first, 0.0) + 3 * central
+                about[first] = number
+        found: dict[int, int] = {}
+        of_note: dict[int, int] = {}
+        for key in sorted(worth, key=lambda one: (-round(worth[one], 6), _mark(chunks, one), one)):
+            at = int(np.searchsorted(chunks.key, key))
+            if at == len(chunks.key) or chunks.key[at] != key:
+                continue  # a note without text
+            note = int(chunks.note[at])
+            if of_note.get(note, 0) < OF_ONE_NOTE:
+                of_note[note] = of_note.get(note, 0) + 1
+                found[key] = about.get(key, -1)
+            if len(found) == PASSAGES:
+                break
+        return found
+
+    def _first_chunk(self, entity: int) -> int | None:
+        """The first chunk of the note that an entity is, if that note may be seen."""
+        if self._shown.view.is_note(entity) is None:
+            return None
+        note = int(self._shown.view.snapshot.note_key[entity])
+        return self._inputs.first_chunk.get(note)
+
+    def passages(self, texts: Mapping[int, ChunkText]) -> list[Passage]:
+        """The chosen chunks that are still there, in their order."""
+        found = []
+        for key, about in self.chunks.items():
+            text = texts.get(key)
+            if text is not None:
+                note = int(self._inputs.chunks.note[np.searchsorted(self._inputs.chunks.key, key)])
+                found.append(Passage(text.id, key, note, self._lang.get(note, ""), text.text, about))
+        return found
+
+
+def _mark(chunks: ChunkColumns, key: int) -> int:
+    """What orders chunks whatever keys they have in this file."""
+    at = int(np.searchsorted(chunks.key, key))
+    return int(chunks.mark[at]) if at < len(chunks.key) and chunks.key[at] == key else 0
