@@ -21,6 +21,7 @@ from mindnetd.serving.guard import Guard, add_error_handlers
 from mindnetd.serving.kit import Kit, make_kit
 from mindnetd.serving.routes_browse import add_browse_routes, add_later_routes
 from mindnetd.serving.routes_context import add_context_routes
+from mindnetd.serving.routes_entities import add_entity_routes
 from mindnetd.serving.routes_export import add_export_routes
 from mindnetd.serving.routes_graph import add_graph_routes
 from mindnetd.serving.routes_query import add_query_routes
@@ -67,6 +68,7 @@ def build_app(services: Services) -> App:
     add_suggest_routes(api, kit)
     add_browse_routes(api, kit)
     add_graph_routes(api, kit)
+    add_entity_routes(api, kit)
     add_state_routes(api, kit)
     add_admin_routes(api, kit)
     add_export_routes(api, kit)

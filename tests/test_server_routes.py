@@ -512,7 +512,7 @@ def test_a_backup_is_streamed_and_leaves_nothing(served: Served, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("method", "target"),
-    [("GET", "/entities"), ("GET", "/entities/x"), ("GET", "/communities"), ("GET", "/communities/c_0"),
+    [("GET", "/communities"), ("GET", "/communities/c_0"),
      ("POST", "/explain"),
      ("POST", "/admin/communities")],
 )  # fmt: skip

@@ -52,12 +52,17 @@ CALLS: list[tuple[str, str, str, Any]] = [
     ("POST", "/context", "/context", {"text": "valve", "tokens": 50}),
     ("POST", "/context", "/context", {"text": ""}),
     ("POST", "/context", "/context", {"text": "valve", "tokens": 0}),
+    ("GET", "/entities", "/entities", None),
+    ("GET", "/entities?q=x&limit=0", "/entities", None),
+    ("GET", "/entities/nobody", "/entities/{id}", None),
     ("POST", "/admin/reindex", "/admin/reindex", {"all": True}),
     ("POST", "/admin/reindex", "/admin/reindex", {"all": "yes"}),
     ("POST", "/admin/reconcile", "/admin/reconcile", {}),
     ("POST", "/admin/import", "/admin/import", None),
     ("POST", "/admin/resolve", "/admin/resolve", None),
     ("POST", "/admin/verify", "/admin/verify", {"hashes": True}),
+    ("POST", "/admin/communities", "/admin/communities", {"cold": True}),
+    ("POST", "/admin/communities", "/admin/communities", {"cold": "yes"}),
 ]
 
 

@@ -17,7 +17,14 @@ from mindnetd.client.locate import UnclearError, find_socket
 from mindnetd.client.transport import Client, RefusedError, UnreachableError
 
 NO, WRONG_USE, NOT_REACHABLE, REFUSED, INTERRUPTED = 1, 2, 3, 4, 130
-NOTHING_FOUND = ("note_not_found", "job_not_found", "run_not_found", "ambiguous")
+NOTHING_FOUND = (
+    "note_not_found",
+    "entity_not_found",
+    "community_not_found",
+    "job_not_found",
+    "run_not_found",
+    "ambiguous",
+)
 
 
 class WrongUseError(Exception):

@@ -12,11 +12,8 @@ from mindnetd.serving.browse import NoteQuery
 from mindnetd.serving.kit import ERRORS, Kit, Paged, Seen, raw_tail, wanted_ref
 
 LATER = (
-    "/entities",
-    "/entities/{id:path}",
     "/communities",
     "/communities/{id:path}",
-    "/context",
     "/explain",
 )
 """Calls of the contract whose feature this version does not have."""
