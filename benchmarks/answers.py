@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mindnetd.answer import Answer, Answerer
+from mindnetd.community_step import rebuild
 from mindnetd.config import load_config
 from mindnetd.core.filters import Filters
 from mindnetd.core.query import QuerySpec
@@ -64,6 +65,9 @@ def opened(vault: Path, folder: Path, model_cache: str | None) -> Engine:
     index_once(config, lambda *_: None)
     engine = Engine(replace(config, offline=True), Metrics("benchmark"))
     engine.load()
+    if not engine.entities.snapshot.communities:
+        rebuild(engine, lambda store: store())
+        engine.load()
     return engine
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mindnetd.core import answer_prompt as prompt
 from mindnetd.core.citations import checked, citation, renumbered
-from mindnetd.core.extract_answer import Said, Source, choose, composed, in_order, opening
+from mindnetd.core.extract_answer import BROAD, Said, Source, choose, composed, in_order, opening
 from mindnetd.core.lang import detect
+from mindnetd.core.reports import Report
 from mindnetd.core.stopwords import STOP_WORDS
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.deadline import Deadline
@@ -24,7 +25,7 @@ from mindnetd.errors import MindnetError, ModelError
 from mindnetd.modes import Found
 
 PER_REPORT = 2
-"""Sentences that a community has in an extractive answer."""
+"""Sentences of its summary that a community has in an answer about everything."""
 SHARE = 0.8
 """The share of what is left of a question's time that an LLM may use; then its answer is given up."""
 FIRST_S = 24.0
@@ -134,14 +135,16 @@ def _subjects(found: Found, said: Sequence[Said]) -> list[list[Said]]:
 
 
 def _by_report(found: Found, deadline: Deadline) -> Answer:
-    """A paragraph a community: its title, and what its best chunks say."""
+    """A paragraph a community: its title, and what it says about the question. Asked about everything: its summary."""
+    sources = [source for _, mine in found.groups for source in mine]
+    said = [] if found.whole else choose(found.question, sources, deadline.check, BROAD)
     parts: list[tuple[str | None, list[Said]]] = []
-    sources: list[Source] = []
+    first = 0
     for report, mine in found.groups:
-        said = best_of_report(found, report.sentences, mine, deadline)
-        parts.append((report.title, [replace(one, source=one.source + len(sources)) for one in said]))
-        sources += mine
-    parts = [(title, said) for title, said in parts if said]
+        places = range(first, first + len(mine))
+        own = summary_of(report, mine, first) if found.whole else [one for one in said if one.source in places]
+        parts += [(report.title, own)] if own else []
+        first += len(mine)
     return _told(parts, sources) if parts else _nothing(found)
 
 
@@ -152,16 +155,11 @@ def _nothing(found: Found) -> Answer:
     return Answer(NOTHING["de" if german else "en"], "extractive", [])
 
 
-def best_of_report(
-    found: Found, sentences: Sequence[tuple[int, str]], sources: Sequence[Source], deadline: Deadline
-) -> list[Said]:
-    """What a community says about the question; asked about everything: what its summary says."""
-    said = choose(found.question, sources, deadline.check, PER_REPORT) if not found.whole else []
-    if said or not found.whole:
-        return said
+def summary_of(report: Report, sources: Sequence[Source], first: int) -> list[Said]:
+    """The first sentences of a community's summary; its sources are numbered from `first`."""
     at = {source.chunk.key: n for n, source in enumerate(sources)}
-    kept = [(at[key], text) for key, text in sentences if key in at and text.strip()][:PER_REPORT]
-    return [Said(n, place, text, _line(sources[n], text), 0.0, 0.0, 0.0) for place, (n, text) in enumerate(kept)]
+    kept = [(at[key], text) for key, text in report.sentences if key in at and text.strip()][:PER_REPORT]
+    return [Said(first + n, place, text, _line(sources[n], text), 0, 0, 0) for place, (n, text) in enumerate(kept)]
 
 
 def _line(source: Source, sentence: str) -> int:

@@ -24,7 +24,7 @@ from mindnetd.core.followups import follow_ups
 from mindnetd.core.query import QuerySpec
 from mindnetd.core.querytext import parse_query
 from mindnetd.core.records import VISIBILITIES
-from mindnetd.core.reports import NAMED, Report, chosen
+from mindnetd.core.reports import NAMED, Report, chosen, relevance
 from mindnetd.core.results import ChunkText, Hit, QueryResult
 from mindnetd.core.route import Route, classify, topic
 from mindnetd.deadline import Deadline
@@ -47,7 +47,7 @@ OF_FOLLOW_UP = 3
 SUBJECTS = 3
 """Things that a question of mode drift relates, at most."""
 _CHUNKS_OF_NOTE = 64
-_SOURCES_OF_REPORT = 4
+_SOURCES_OF_REPORT = 8
 _ATTEMPTS = 3
 
 
@@ -201,25 +201,35 @@ class Asking:
             result = dataclasses.replace(result, warnings=(*result.warnings, warning))
             return Found(result, question, sources_of(found.hits[:LOOKED_AT]))
         result = dataclasses.replace(result, communities=tuple(report.as_dict() for report in reports))
-        groups = self._grouped(reports, found.hits)
+        groups = self._grouped(reports, found.hits, whole=whole)
         return Found(result, question, tuple(s for _, sources in groups for s in sources), tuple(groups), whole=whole)
 
-    def _grouped(self, reports: Sequence[Report], hits: Sequence[Hit]) -> list[tuple[Report, tuple[Source, ...]]]:
+    def _grouped(
+        self, reports: Sequence[Report], hits: Sequence[Hit], *, whole: bool
+    ) -> list[tuple[Report, tuple[Source, ...]]]:
         """Each report with the chunks that it is told from: those of its summary, and hits about its members."""
         assert self.view is not None
-        by_key = {hit.chunk.key: hit for hit in hits if hit.chunk}
-        wanted = list(dict.fromkeys(key for r in reports for key, _ in r.sentences))
-        texts = self._searcher.texts(self._snapshot, wanted)
-        groups, taken = [], set[int]()
+        found = {hit.chunk.key: hit.chunk for hit in hits if hit.chunk and not whole}
+        of_summary = {key: report for report in reversed(reports) for key, _ in reversed(report.sentences)}
+        texts = {**self._searcher.texts(self._snapshot, list(of_summary)), **found}
+        keys = {report.id: list[int]() for report in reports}
+        for key in dict.fromkeys((*found, *(key for report in reports for key, _ in report.sentences))):
+            mine = of_summary[key] if whole else self._about(key, reports)
+            if mine is not None and key in texts and len(keys[mine.id]) < _SOURCES_OF_REPORT:
+                keys[mine.id].append(key)
+        groups = []
         for report in reports:
-            mine = [key for key, _ in report.sentences if key in texts and key not in taken]
-            of_members = {int(key) for n in report.members for key in self.view.chunks(n).tolist()}
-            more = [key for key in by_key if key in of_members and key not in mine and key not in taken]
-            keys = list(dict.fromkeys([*mine, *more]))[:_SOURCES_OF_REPORT]
-            taken.update(keys)
-            sources = [self._source(texts.get(key) or by_key[key].chunk, n) for n, key in enumerate(keys)]
+            sources = [self._source(texts[key], n) for n, key in enumerate(keys[report.id])]
             groups.append((report, tuple(source for source in sources if source is not None)))
         return [(report, sources) for report, sources in groups if sources]
+
+    def _about(self, key: int, reports: Sequence[Report]) -> Report | None:
+        """The report that a chunk is about: most members among what it mentions, for their number."""
+        assert self.view is not None
+        mentioned = self.view.of_chunks([key])
+        worth = {n: 1.0 / (1.0 + place) for place, n in enumerate(mentioned)}
+        best = max(reports, key=lambda report: (relevance(report, worth), -reports.index(report)))
+        return best if relevance(best, worth) > 0 else None
 
     def _source(self, chunk: ChunkText | None, rank: int) -> Source | None:
         """A source of a chunk by its note as this revision has it."""

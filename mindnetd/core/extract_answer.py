@@ -24,16 +24,12 @@ from mindnetd.core.statements import Statement, statements
 Vector = NDArray[np.float32]
 Embed = Callable[[str], Vector]
 
-MAX_STATEMENTS = 5
-MAX_CHARS = 1000
 EMBEDDED = 24
 """So many sentences, the best by words, are compared with the question in meaning (about 3 ms each)."""
 COVERED = 0.3
 """A sentence that covers less of the question, its heading and title included, ..."""
 NEAR = 0.45
 """... and is not as near as this in meaning either, is no answer (cosine of all-MiniLM-L6-v2)."""
-KEPT = 0.65
-"""A further sentence must be worth this share of the first."""
 _WORDS, _MEANING, _RANK = 0.5, 0.35, 0.15
 _CONTEXT = 0.5
 """A word of the question in the heading or title instead of the sentence counts so much."""
@@ -44,6 +40,13 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 """A sentence that sends the reader elsewhere answers nothing."""
+_REFERS = re.compile(r"\b(?:please (?:refer|see|visit)|, see [A-Z]|, siehe [A-Z])")
+_QUANTITY = re.compile(
+    r"\b(?:how (?:many|much|long|big|large|often|old)|limits?|maximum|minimum|price|costs?|size"
+    r"|wie (?:viele?|lange|groß|oft|hoch|alt)|grenzen?|höchste[nrs]?|preis|kostet|kosten|größe)\b",
+    re.IGNORECASE,
+)
+_DIGIT = re.compile(r"\d")
 _SHORT = 7
 _DEFINES = re.compile(r"^(?:what(?: is| are|'s)|define|was (?:ist|sind|bedeutet|heißt))\b", re.IGNORECASE)
 _STEPS = re.compile(
@@ -110,14 +113,28 @@ class _Candidate:
     score: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """At most `count` sentences of about `chars` characters; a further one is worth `kept` of the first at least."""
+
+    count: int = 5
+    chars: int = 1000
+    kept: float = 0.65
+
+
+BOUNDS = Bounds()
+BROAD = Bounds(10, 1800, 0.62)
+"""For a question over the whole."""
+
+
 def choose(
     question: Question,
     sources: Sequence[Source],
     stop: Callable[[], None] = lambda: None,
-    limit: int = MAX_STATEMENTS,
+    bounds: Bounds = BOUNDS,
 ) -> list[Said]:
-    """At most `limit` sentences that answer (and those they lean on), the best first; none where the sources do not
-    answer. `stop` may raise."""
+    """At most `bounds.count` sentences that answer (and those they lean on), the best first; none where the sources do
+    not answer. `stop` may raise."""
     found = _candidates(question, sources)
     if not found:
         return []
@@ -125,7 +142,7 @@ def choose(
     good = [one for one in found if one.around.sum() >= COVERED or one.near >= NEAR]
     if not good:
         return []
-    return [_said(one, sources) for one in _complete(_greedy(good, limit), found)]
+    return [_said(one, sources) for one in _complete(_greedy(good, bounds), found)]
 
 
 def opening(source: Source, number: int) -> Said | None:
@@ -201,27 +218,29 @@ def _cue(question: Question, one: _Candidate) -> float:
         bonus += {"steps": 0.12, "list": 0.05}.get(said.kind, 0.0)
     if _DEFINES.match(question.text) and said.lead and said.kind == "sentence":
         bonus += 0.15 if _IS.search(said.text) else 0.1
-    if _POINTS.match(said.text):
-        bonus -= 0.2
+    if _QUANTITY.search(question.text) and _DIGIT.search(said.text):
+        bonus += 0.1
+    if _POINTS.match(said.text) or _REFERS.search(said.text):
+        bonus -= 0.3
     if said.kind == "sentence" and len(said.text.split()) < _SHORT:
         bonus -= 0.1
     return bonus - {"index": 0.12, "row": 0.03}.get(said.kind, 0.0) - (0.05 if said.follows else 0.0)
 
 
-def _greedy(good: Sequence[_Candidate], limit: int) -> list[_Candidate]:
+def _greedy(good: Sequence[_Candidate], bounds: Bounds) -> list[_Candidate]:
     """The best, then by what each adds."""
     left = sorted(good, key=lambda one: (-one.score, one.source, one.at))
     best, chosen, size = left[0].score, [left[0]], len(left[0].one.text)
     open_ = _open(left[0])
     left = left[1:]
-    while left and len(chosen) < limit and size < MAX_CHARS:
+    while left and len(chosen) < bounds.count and size < bounds.chars:
         value, one = max(
             ((_gain(one, chosen, open_), one) for one in left), key=lambda pair: (pair[0], -pair[1].source, -pair[1].at)
         )
-        if value < KEPT * best:
+        if value < bounds.kept * best:
             break
         left.remove(one)
-        if size + len(one.one.text) <= MAX_CHARS:
+        if size + len(one.one.text) <= bounds.chars:
             chosen.append(one)
             size += len(one.one.text)
             if len(open_) == len(one.own):

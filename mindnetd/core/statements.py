@@ -27,6 +27,7 @@ LONGEST = 600
 _COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
 _NUMBER = re.compile(r"[ \t]*(\d{1,9})[.)][ \t]")
 _LINKS = re.compile(r"!?\[\[[^\]\n]*\]\]|!\[[^\]\n]*\](?:\([^)\n]*\))?")
+_BARE_URL = re.compile(r"(?<![(<\]:\w])(https?)://")
 _EMBED = re.compile(r"!\[\[[^\]\n]*\]\]")
 _CALLOUT = re.compile(r"[ \t>]*\[!([\w-]+)\]")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(.*?)[ \t#]*$")
@@ -112,7 +113,7 @@ class _Reader:
             self._table(raw, block.first)
 
     def _prose(self, kind: str, raw: Sequence[str], first: int) -> None:
-        text = _EMBED.sub(" ", _COMMENT.sub(" ", "\n".join(raw)))
+        text = _COMMENT.sub(" ", "\n".join(raw))
         self._flush()
         before = False
         for start, end in sentence_spans(text):
@@ -120,7 +121,9 @@ class _Reader:
             if not said or not _WORD.search(_LINKS.sub("", text[start:end])):
                 continue
             line = first + text.count("\n", 0, start + len(text[start:end]) - len(text[start:end].lstrip()))
-            follows = before and (_NOT_FIRST.match(said) or _ALSO.match(said)) is not None
+            follows = (before and _NOT_FIRST.match(said) is not None) or (
+                not self._lead and _ALSO.match(said) is not None
+            )
             self._flush()
             one = Statement(said, self._heading, line, "sentence", follows, self._lead)
             if said.endswith(":"):
@@ -180,8 +183,10 @@ class _Reader:
 
 
 def _plain(kind: str, text: str) -> str:
-    """`plain_text`, but all of inline code is kept: there ``<name>`` is no tag and an address is what is meant."""
-    return plain_text(kind, _CODE.sub(_kept, text) if "`" in text else text)
+    """`plain_text`, but inline code is kept whole (``<name>`` is no tag there), and so are addresses written out."""
+    text = _EMBED.sub(" ", text) if "![[" in text else text
+    text = _CODE.sub(_kept, text) if "`" in text else text
+    return plain_text(kind, _BARE_URL.sub(r"\1&#58;//", text) if "://" in text else text)
 
 
 def _kept(code: re.Match[str]) -> str:
