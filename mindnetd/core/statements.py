@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from mindnetd.core.clean import plain_text
@@ -160,10 +161,14 @@ class _Reader:
                 yield said, block.first
 
     def _table(self, raw: Sequence[str], first: int) -> None:
-        """Each row under the head as *first cell: the others*."""
+        """Each row under the head as *first cell: the others*, with their heads where there are several."""
+        heads = [_plain("paragraph", cell) for cell in _CELL.split(raw[0].strip().strip("|"))]
         for n, line in enumerate(raw[2:], 2):
             cells = [_plain("paragraph", cell) for cell in _CELL.split(line.strip().strip("|"))]
-            said = "; ".join(cell for cell in cells[1:] if cell)
+            named = zip(
+                cells[1:], heads[1:] if len(heads) > 2 and len(heads) >= len(cells) else repeat(""), strict=False
+            )
+            said = "; ".join(f"{head} {cell}".strip() for cell, head in named if cell)
             if cells[0] and said:
                 self._add(Statement(f"{cells[0]}: {said}", self._heading, first + n, "row", False, False))
 
