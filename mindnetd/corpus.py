@@ -122,7 +122,7 @@ def commit(db: Database, prepared: Prepared, index: EntityIndex) -> int:
         rows = _without(rows, late, [pair for key in sorted(late) for pair in _mentions_now(db, key, prepared)])
     with db.transaction() as con:
         replace_graph(con, rows)
-        set_meta(con, "corpus_state", prepared.signature)
+        set_meta(con, "corpus_state", "" if late else prepared.signature)  # what is late is not part of it yet
         set_meta(con, "corpus_built", utc_now().strftime("%Y-%m-%dT%H:%M:%SZ"))
     index.load(load_graph(db))
     return db.revision

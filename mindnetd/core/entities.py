@@ -24,6 +24,11 @@ _SHAPED = re.compile(r".*[A-Z\d_.:/()$@#+-].*")
 _LONG = 4
 """Words of a heading or link text that is a name rather than a sentence."""
 
+_TEMPLATE, _MOSTLY = 6, 0.7
+"""So many headings of one name, and so large a share of its mentions, are the sections of a template."""
+_LARGE, _EVERYWHERE = 1000, 0.1
+"""In a corpus of more chunks, what is in so large a share of them is a part of a template."""
+
 
 @dataclass(slots=True)
 class Slot:
@@ -189,7 +194,7 @@ class Census:
         if names_nothing(key) or not any(char.isalpha() for char in key):
             return False
         name, words = slot.name, key.count(" ") + 1
-        if is_instruction(name):
+        if is_instruction(name) or self._boilerplate(slot):
             return False
         if words == 1 and key.isalpha() and not _SHAPED.fullmatch(name[1:]) and not self._proper(slot):
             return False
@@ -204,6 +209,13 @@ class Census:
         if kinds.keys() == {"tag"}:
             return spread
         return strong or spread or slot.count > 2
+
+    def _boilerplate(self, slot: Slot) -> bool:
+        """Whether a template says it rather than a person: nearly always the heading of a section, or everywhere."""
+        sections = slot.kinds.get("heading", 0)
+        if sections >= _TEMPLATE and sections >= _MOSTLY * slot.count:
+            return True
+        return self._total > _LARGE and len(slot.chunks) > _EVERYWHERE * self._total
 
     def _proper(self, slot: Slot) -> bool:
         """Whether a plain word is more than a common noun: hardly ever in lower case, or a tag; where every noun has a

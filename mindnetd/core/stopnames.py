@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from mindnetd.core.stopwords import STOP_WORDS
+
 _GENERIC = """
 about above abstract action actions add additional advanced agenda all answer answers api app appendix archive
 article articles author authors back background basic basics below benefits best bibliography body bug bugs cc
@@ -69,6 +71,9 @@ zeige ziehe
 """
 VERBS = frozenset(_INSTRUCT.split())
 """First words of instructions, which are headings and link texts but no names."""
+_OPENERS = (STOP_WORDS["en"] | STOP_WORDS["de"] | {"new", "neue", "neuer", "neues"}) - frozenset(
+    ("the", "der", "die", "das", "will")
+)
 _INFINITIVE = re.compile(r".+ [a-zäöüß]+(?:en|ern|eln)")
 
 STOP_NAMES = frozenset((*_GENERIC.split(), *(name.strip() for name in _PHRASES.replace("\n", "|").split("|")))) - {""}
@@ -90,6 +95,7 @@ _NOTHING = re.compile(
     r"|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec"
     r"|true|false|null|none|undefined|nan|str|int|bool|string|number|boolean|object|list|nil|void"
     r"|[kmgt]b|px|ms|am|pm|ok|eg|ie|e\.g|i\.e|etc|usw|bzw|z\.b|nr|no|vs|usd|eur|utc|gmt|todo|fixme|wip|tbd|nb|ps|faq"
+    r"|(?:i|it|he|she|we|you|they|there|here|that|this|let|what|who|how|don|doesn|didn|isn|can|won)['\u2019]\w{1,2}"
     r"|[a-z]",
     re.IGNORECASE,
 )
@@ -112,12 +118,12 @@ def names_nothing(key: str) -> bool:
 
 
 def is_instruction(name: str) -> bool:
-    """Whether a name of several words tells somebody to do something: ``Install the plugin``, ``Plugin installieren``.
+    """Whether a name of several words is a piece of a sentence: ``Install the plugin``, ``In the community``.
 
-    A German instruction ends in an infinitive, which unlike a noun has no capital.
+    A German instruction ends in an infinitive (``Plugin installieren``), which unlike a noun has no capital.
     """
     first, blank, _ = name.casefold().partition(" ")
-    return bool(blank) and (first in VERBS or _INFINITIVE.fullmatch(name) is not None)
+    return bool(blank) and (first in VERBS or first in _OPENERS or _INFINITIVE.fullmatch(name) is not None)
 
 
 def is_date(key: str) -> bool:

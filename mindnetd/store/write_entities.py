@@ -22,6 +22,8 @@ def delete_kept_signals(con: duckdb.DuckDBPyConnection, keys: Sequence[int]) -> 
 
 def insert_signals(con: duckdb.DuckDBPyConnection, notes: Sequence[NoteRows]) -> None:
     """The signals of the notes, and their mentions of entities that are known."""
+    if notes:  # even equal rows have lost what the stage made of them
+        con.execute("DELETE FROM meta WHERE key = 'corpus_state'")
     found = [(rows.meta.key, row) for rows in notes for row in rows.signals]
     signals = [row.signal for _, row in found]
     insert(

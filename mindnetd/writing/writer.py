@@ -146,7 +146,6 @@ class Writer(threading.Thread):
             self._wake.notify()
 
     # -------------------------------------------------------------------------------------------------------- the loop
-
     def run(self) -> None:
         """Turn after turn until stopped. An error that nobody expects ends the thread, and with it the daemon."""
         try:
@@ -183,6 +182,7 @@ class Writer(threading.Thread):
             progress()
             if pause:
                 self.wait_for_message(min(pause, 0.2))
+        self._hold_vectors()  # bulk work that ended with the last turn keeps nothing back any more
 
     def _tell_state(self) -> None:
         state = (self.settled, self.trouble, self.reconciled)
