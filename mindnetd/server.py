@@ -20,6 +20,7 @@ from mindnetd.serving.connection import Connection
 from mindnetd.serving.guard import Guard, add_error_handlers
 from mindnetd.serving.kit import Kit, make_kit
 from mindnetd.serving.routes_browse import add_browse_routes, add_later_routes
+from mindnetd.serving.routes_communities import add_community_routes
 from mindnetd.serving.routes_context import add_context_routes
 from mindnetd.serving.routes_entities import add_entity_routes
 from mindnetd.serving.routes_export import add_export_routes
@@ -69,6 +70,7 @@ def build_app(services: Services) -> App:
     add_browse_routes(api, kit)
     add_graph_routes(api, kit)
     add_entity_routes(api, kit)
+    add_community_routes(api, kit)
     add_state_routes(api, kit)
     add_admin_routes(api, kit)
     add_export_routes(api, kit)

@@ -172,6 +172,11 @@ class EntityView:
         self.seen: Bools = self.mention_counts > 0
         self._start = np.searchsorted(self._entity, np.arange(size + 1))
 
+    def allows(self, note_key: int) -> bool:
+        """Whether the note with this key may be seen."""
+        at = int(np.searchsorted(self._allowed, note_key))
+        return at < len(self._allowed) and int(self._allowed[at]) == note_key
+
     def _admitted(self, part: Mentions, *, stale: bool) -> tuple[Ints, Ints, Ints, Ints]:
         keep = np.isin(part.note, self._allowed)
         if stale and self.snapshot.changed:
@@ -220,9 +225,7 @@ class EntityView:
 
     def is_note(self, number: int) -> str | None:
         """The id of the note that the entity is, if that may be seen."""
-        key = self.snapshot.note_key[number]
-        at = np.searchsorted(self._allowed, key)
-        return self.snapshot.note[number] if at < len(self._allowed) and self._allowed[at] == key else None
+        return self.snapshot.note[number] if self.allows(int(self.snapshot.note_key[number])) else None
 
     def type(self, number: int) -> str:
         """Its type; without what a hidden note of its own says."""

@@ -11,11 +11,7 @@ from mindnetd.serving import wire_graph, wire_replies
 from mindnetd.serving.browse import NoteQuery
 from mindnetd.serving.kit import ERRORS, Kit, Paged, Seen, raw_tail, wanted_ref
 
-LATER = (
-    "/communities",
-    "/communities/{id:path}",
-    "/explain",
-)
+LATER = ("/explain",)
 """Calls of the contract whose feature this version does not have."""
 
 
