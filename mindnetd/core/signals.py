@@ -45,7 +45,7 @@ _CAP = r"[A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03a9\u0410-\u042f][\w\u2019'+#-]
 _PHRASE = re.compile(
     rf"(?<![\w@#/.\\-])(?:(?P<caps>{_CAP}(?:\.(?:js|ts|py|rs|io|md|net)\b)?"
     rf"(?: (?:(?:of|van|de|del|di|da|la) )?{_CAP}){{0,4}}"
-    r"(?: \d{1,4}(?:\.\d+)*(?![\w.]))?)"
+    r"(?: \d{1,4}(?:\.\d+)*(?!\w|\.\d))?)"
     r"|(?P<code>[a-z]+\d*[A-Z]\w+|[a-zA-Z]\w*_\w+))"
 )
 _MARKUP = re.compile(
