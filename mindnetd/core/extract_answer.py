@@ -30,6 +30,9 @@ COVERED = 0.3
 """A sentence that covers less of the question, its heading and title included, ..."""
 NEAR = 0.45
 """... and is not as near as this in meaning either, is no answer (cosine of all-MiniLM-L6-v2)."""
+THIN = 250
+"""Characters; an answer that is shorter takes less to be added to."""
+_KEPT_IN_THIN = 0.5
 _WORDS, _MEANING, _RANK = 0.5, 0.35, 0.15
 _CONTEXT = 0.5
 """A word of the question in the heading or title instead of the sentence counts so much."""
@@ -46,6 +49,7 @@ _QUANTITY = re.compile(
     r"|wie (?:viele?|lange|groß|oft|hoch|alt)|grenzen?|höchste[nrs]?|preis|kostet|kosten|größe)\b",
     re.IGNORECASE,
 )
+_WAY = re.compile(r"^(?:to |you can |use |um |du kannst |man kann )|\bby \w+ing\b|, indem\b", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _SHORT = 7
 _DEFINES = re.compile(r"^(?:what(?: is| are|'s)|define|was (?:ist|sind|bedeutet|heißt))\b", re.IGNORECASE)
@@ -215,11 +219,11 @@ def _cue(question: Question, one: _Candidate) -> float:
     said = one.one
     bonus = 0.04 if said.lead else 0.0
     if _STEPS.match(question.text):
-        bonus += {"steps": 0.12, "list": 0.05}.get(said.kind, 0.0)
+        bonus += {"steps": 0.12, "list": 0.05}.get(said.kind, 0.05 if _WAY.search(said.text) else 0.0)
     if _DEFINES.match(question.text) and said.lead and said.kind == "sentence":
         bonus += 0.15 if _IS.search(said.text) else 0.1
-    if _QUANTITY.search(question.text) and _DIGIT.search(said.text):
-        bonus += 0.1
+    if said.kind != "steps" and _QUANTITY.search(question.text) and _DIGIT.search(said.text):
+        bonus += 0.2
     if _POINTS.match(said.text) or _REFERS.search(said.text):
         bonus -= 0.3
     if said.kind == "sentence" and len(said.text.split()) < _SHORT:
@@ -237,7 +241,7 @@ def _greedy(good: Sequence[_Candidate], bounds: Bounds) -> list[_Candidate]:
         value, one = max(
             ((_gain(one, chosen, open_), one) for one in left), key=lambda pair: (pair[0], -pair[1].source, -pair[1].at)
         )
-        if value < bounds.kept * best:
+        if value < (bounds.kept if size >= THIN else _KEPT_IN_THIN) * best:
             break
         left.remove(one)
         if size + len(one.one.text) <= bounds.chars:
@@ -269,7 +273,7 @@ def _complete(chosen: list[_Candidate], found: Sequence[_Candidate]) -> list[_Ca
     told = list(chosen)
     for one in chosen:
         before = at.get((one.source, one.at - 1))
-        if one.one.follows and before is not None and before not in told:
+        if one.one.follows and before is not None and before not in told and not before.one.follows:
             told.append(before)
     return told
 
