@@ -1,4 +1,4 @@
-"""``mindnet reindex``, ``reconcile``, ``resolve``, ``verify``, ``backup``: calls that make the daemon work."""
+"""``mindnet reindex``, ``reconcile``, ``resolve``, ``rebuild``, ``verify``, ``backup``: calls that start work."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def run_reconcile(call: Call) -> int:
 def run_resolve(call: Call) -> int:
     """Resolve all links again."""
     return _start(call, "/admin/resolve", {})
+
+
+def run_rebuild(call: Call) -> int:
+    """Make entities and communities anew."""
+    return _start(call, "/admin/communities", {"cold": bool(call.args.cold)})
 
 
 def _start(call: Call, target: str, body: dict[str, Any]) -> int:

@@ -1,14 +1,16 @@
-"""``mindnet query``."""
+"""``mindnet query`` and ``mindnet ask``."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mindnetd.client.main import WrongUseError
 from mindnetd.client.paint import Paint, clean
+from mindnetd.client.transport import RefusedError
 
 if TYPE_CHECKING:
     from mindnetd.client.main import Call
@@ -32,8 +34,90 @@ def run_query(call: Call) -> int:
     return 0 if reply["results"] else 1
 
 
+def run_ask(call: Call) -> int:
+    """Answer in sentences, as they come, then the numbered sources; 1 where the notes say nothing."""
+    if not " ".join(call.args.text).strip():
+        raise WrongUseError("the question is empty; try: mindnet ask 'what I want to know'")
+    request = {**request_of(call.args), "answer": True}
+    if call.json:
+        body = call.client.post("/query", request)
+        call.raw(body)
+        return 0 if json.loads(body)["answer"]["citations"] else 1
+    paint = Paint(call.color)
+    told, results, done = "", None, None
+    for event in events(call.client.stream("POST", "/query", {**request, "stream": True}, wait=True)):
+        if event["event"] == "results":
+            results = event
+        elif event["event"] == "token":
+            piece = printable(event["text"])
+            told += piece
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+        elif event["event"] == "done":
+            done = event
+        elif event["event"] == "error":
+            error = event["error"]
+            raise RefusedError(503, error["code"], error["message"], error["detail"], json.dumps(event).encode())
+    if results is None or done is None:
+        raise RefusedError(503, "cut_off", "the answer ended before it was whole", {}, b"{}")
+    for line in answer_end(told, results, done, paint, explain=call.args.explain):
+        call.out(line)
+    return 0 if done["answer"]["citations"] else 1
+
+
+def events(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """The events of an NDJSON stream."""
+    pending = b""
+    for piece in pieces:
+        *lines, pending = (pending + piece).split(b"\n")
+        yield from (json.loads(line) for line in lines if line.strip())
+
+
+def printable(text: str) -> str:
+    """The text without control characters, its lines kept."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+
+
+def answer_end(
+    told: str, results: Mapping[str, Any], done: Mapping[str, Any], paint: Paint, *, explain: bool
+) -> Iterator[str]:
+    """What follows the text that was streamed: the text that holds, where that is another; sources; warnings."""
+    answer = done["answer"]
+    if told and not told.endswith("\n"):
+        yield ""
+    if printable(answer["text"]).split() != told.split():
+        if told.strip():
+            yield paint("\nThis was not finished, or not as its sources have it. What holds:", "yellow")
+        yield printable(answer["text"])
+    if answer["citations"]:
+        yield ""
+    for one in answer["citations"]:
+        where = f"{one['path']}:{one.get('line') or one['start_line']}"
+        title = f"{paint(clean(one['title']), 'bold')}  " if one.get("title") else ""
+        yield f"[{one['n']}] {title}{paint(clean(where), 'cyan')}"
+    for warning in dict.fromkeys((*results["warnings"], *done.get("warnings", ()))):
+        yield paint(f"! {clean(warning)}", "yellow")
+    by = f"answered by {answer['model']}" if answer["source"] == "llm" else "sentences of the notes, no LLM"
+    reason = f", mode {results['mode']} ({clean(results['mode_reason'])})" if explain else ""
+    yield paint(f"{by}{reason}", "dim")
+
+
 def request_of(args: Any) -> dict[str, Any]:
     """The request body: only what was said, so that the daemon's defaults hold for the rest."""
+    request = {
+        "text": " ".join(args.text),
+        "mode": args.mode,
+        "top_k": args.top_k,
+        "graph_hops": args.hops,
+        "explain": True,  # the lanes tell which notes have the words
+        "lanes": ["lexical", "title"] if args.no_dense else None,
+        "filters": filters_of(args),
+    }
+    return _given(request)
+
+
+def filters_of(args: Any) -> dict[str, Any]:
+    """The filters that were given."""
     filters = {
         "visibility": split(args.visibility),
         "include_flags": split(args.include_flag),
@@ -44,16 +128,7 @@ def request_of(args: Any) -> dict[str, Any]:
         "lang": args.lang,
         "modified": _given({"from": args.since, "to": args.until}),
     }
-    request = {
-        "text": " ".join(args.text),
-        "mode": args.mode,
-        "top_k": args.top_k,
-        "graph_hops": args.hops,
-        "explain": True,  # the lanes tell which notes have the words
-        "lanes": ["lexical", "title"] if args.no_dense else None,
-        "filters": _given(filters),
-    }
-    return _given(request)
+    return _given(filters)
 
 
 def split(values: list[str] | None) -> list[str]:

@@ -77,8 +77,21 @@ LISTED = Opt(("--format",), "list (default), tree, json, mermaid, dot or html", 
 WAIT = Opt(("--wait",), "show progress until it is done")
 NOTE = Arg("note", "id, path, title or alias")
 
+QUESTION = Arg("text", "the question", many=True)
+NARROWING = tuple(
+    opt for opt in FILTERS if opt.flags[-1] not in ("--top-k", "--mode", "--hops", "--explain", "--no-dense")
+)
+
 COMMANDS = (
-    Command("query", "ask the vault", "ask", (Arg("text", "the question", many=True),), FILTERS),
+    Command("query", "ask the vault", "ask", (QUESTION,), FILTERS),
+    Command("ask", "an answer in sentences, with numbered sources", "ask", (QUESTION,), FILTERS),
+    Command(
+        "context",
+        "what the notes know of a text, packed for a prompt of your own",
+        "context",
+        (Arg("text", "what the prompt is about", many=True),),
+        (Opt(("--tokens",), "tokens at most (default 2000)", "N", integer=True), *NARROWING),
+    ),
     Command(
         "note",
         "one note: metadata, links, backlinks, problems",
@@ -136,6 +149,20 @@ COMMANDS = (
     ),
     Command("related", "notes near in meaning and in the graph, and why", "graph", (NOTE,), (LIMIT, *SEEN)),
     Command("suggest", "links, tags, type and status that a note may lack", "suggest", (NOTE,), (LIMIT, *SEEN)),
+    Command(
+        "communities",
+        "what the notes are about: groups of things that belong together",
+        "communities",
+        (Arg("id", "one of them: its id or label", optional=True),),
+        (Opt(("--level",), "only this level, 0 being the coarsest", "N", integer=True), LIMIT, *SEEN),
+    ),
+    Command(
+        "entities",
+        "what the notes mention: names, how often, of which type",
+        "entities",
+        (Arg("text", "a name, or a part of one", optional=True),),
+        (Opt(("--type",), "only this type", "T"), LIMIT, *SEEN),
+    ),
     Command("orphans", "notes that no note links to and that link to none", "browse", (), (LIMIT, *SEEN)),
     Command("unresolved", "link targets that no note answers to", "browse", (), (LIMIT, *SEEN)),
     Command("diagnostics", "what is wrong in the notes", "browse", (NOTE._replace(optional=True),), (LIMIT, *SEEN)),
@@ -157,6 +184,14 @@ COMMANDS = (
     Command("reconcile", "compare the vault with the index now", "admin", (), (WAIT,)),
     Command("resolve", "resolve all links again", "admin", (), (WAIT,)),
     Command(
+        "rebuild",
+        "make entities and communities anew",
+        "admin",
+        (),
+        (Opt(("--cold",), "without the communities of last time to begin from"), WAIT),
+    ),
+    Command("doctor", "check the daemon and its surroundings, and say what to do", "doctor"),
+    Command(
         "verify",
         "check the index against the vault",
         "admin",
@@ -174,6 +209,13 @@ COMMANDS = (
         ),
     ),
     Command("backup", "write a consistent copy of the database", "admin", (Arg("file", "target", files=True),)),
+    Command(
+        "mcp",
+        "Model Context Protocol server on standard input and output, for agents",
+        "mcp",
+        (),
+        (SEEN[0]._replace(help="the levels that agents may see (repeatable; default: what the daemon allows)"),),
+    ),
     Command(
         "completion",
         "print the completion script of a shell",

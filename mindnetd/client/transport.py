@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 HEX = "0123456789ABCDEF"
@@ -63,6 +64,17 @@ class Client:
     def __init__(self, path: str, timeout_s: float | None = 60.0) -> None:
         self.path = path
         self._timeout_s = timeout_s
+        self._open: socket.socket | None = None
+        self._aborted = False
+
+    def abort(self) -> None:
+        """End the call in work, and any later one, from another thread: it raises UnreachableError, and the daemon
+        stops working for it."""
+        self._aborted = True
+        sock = self._open
+        if sock is not None:
+            with suppress(OSError):  # it may have ended by itself
+                sock.shutdown(socket.SHUT_RDWR)
 
     def get(self, target: str, **values: Any) -> bytes:
         """The body of a GET. Raises UnreachableError, RefusedError."""
@@ -107,6 +119,10 @@ class Client:
             raise UnreachableError(
                 f"no daemon answers on {self.path} ({reason}); start it with `mindnetd run`"
             ) from error
+        self._open = sock
+        if self._aborted:
+            sock.close()
+            raise UnreachableError(f"the call to {self.path} was given up")
         return sock
 
 

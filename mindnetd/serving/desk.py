@@ -191,6 +191,7 @@ class Desk:
             "state": state,
             "reason": reason,
             "version": __version__,
+            "database": str(engine.config.db),
             "vault": {"id": self.vault_id, "path": str(engine.config.vault), "name": engine.config.name},
             "revision": self.revision,
             "notes": counts.notes,

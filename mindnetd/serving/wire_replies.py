@@ -185,6 +185,7 @@ class StatusReply(Reply):
     state: Literal["starting", "indexing", "ready", "degraded", "stopping"]
     reason: str | None
     version: str
+    database: str
     vault: dict[str, Any]
     revision: int
     notes: int
