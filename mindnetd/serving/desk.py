@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindnetd import __version__
-from mindnetd.answer import Answerer
+from mindnetd.answer import Answerer, AnswerModel
 from mindnetd.core.derive import DeriveOptions
 from mindnetd.core.query import QuerySpec
 from mindnetd.core.results import QueryResult
@@ -57,7 +57,9 @@ class Desk:
         self._engine, self._writer, self._jobs, self._searcher = engine, writer, jobs, searcher
         self._watcher, self._schedule = watcher, schedule
         self._modes = Modes(lambda: self._searcher, engine.hot.snapshot, lambda: engine.entities.snapshot)
-        self._answerer = Answerer(engine.counter, lambda: None)
+        self.llm: AnswerModel | None = None
+        """What answers in its own words, where there is one; set by whoever makes it."""
+        self._answerer = Answerer(engine.counter, lambda: self.llm)
         self._started = time.monotonic()
         self._settings = settings_of(engine)
         self.corpus: CorpusRunner | None = None
