@@ -8,13 +8,11 @@ from __future__ import annotations
 import graspologic_native  # type: ignore[import-untyped]  # has no types
 import numpy as np
 
-from mindnetd.core.leiden_graph import Ints, WeightedGraph
+from mindnetd.core.leiden_graph import Ints, WeightedGraph, named_by_first
 
 SEED = 20_251
 ITERATIONS = 3
-"""Rounds of Leiden: the second finds what the first could not, later ones little (docs/decisions)."""
-GAIN = 0.005
-"""So much modularity must be gained before the partition of the last run is given up (docs/decisions)."""
+"""Rounds of Leiden from scratch: the second finds what the first could not."""
 
 
 class Leiden:
@@ -35,16 +33,11 @@ class Leiden:
             levels[one.level][int(one.node)] = one.cluster
         return levels
 
-    def better(self, graph: WeightedGraph, label: Ints) -> Ints:
-        """What Leiden makes of the last partition, if that gains enough: else nobody moves."""
-        edges, start = edge_list(graph), {str(n): value for n, value in enumerate(label.tolist())}
-        if len(start) < 2:
-            return label
-        was = graspologic_native.modularity(edges, start)
-        quality, found = graspologic_native.leiden(edges, starting_communities=start, iterations=ITERATIONS, seed=SEED)
-        if quality <= was + GAIN:
-            return label
-        return np.array([found[str(n)] for n in range(graph.size)], dtype=np.int64)
+    def refined(self, graph: WeightedGraph, label: Ints) -> Ints:
+        """One round of Leiden from a partition on."""
+        start = {str(n): value for n, value in enumerate(label.tolist())}
+        _, found = graspologic_native.leiden(edge_list(graph), starting_communities=start, seed=SEED)
+        return named_by_first(np.array([found[str(n)] for n in range(graph.size)], dtype=np.int64))
 
 
 def edge_list(graph: WeightedGraph) -> list[tuple[str, str, float]]:

@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 MIN_SIZE = 3
 """Two entities that belong together are a relation; a community has at least so many members."""
 
+GAIN = 0.02
+"""So much modularity must be gained before the partition of the last run is given up (docs/communities.md)."""
+
 
 @dataclass(frozen=True, slots=True)
 class WeightedGraph:
@@ -130,6 +133,17 @@ def named_by_first(label: Ints) -> Ints:
     return rank[inverse]
 
 
+def modularity(graph: WeightedGraph, label: Ints) -> float:
+    """How much more weight lies inside communities than chance would put there (Newman and Girvan 2004), at most 1."""
+    total = float(graph.weight.sum())
+    if not total:
+        return 0.0
+    inside = float(graph.weight[label[graph.src] == label[graph.dst]].sum())
+    ends = np.bincount(label[graph.src], graph.weight, label.max() + 1)
+    ends += np.bincount(label[graph.dst], graph.weight, label.max() + 1)
+    return inside / total - float(np.square(ends / (2 * total)).sum())
+
+
 def groups(label: Ints) -> list[Ints]:
     """The members of each label 0.., ascending."""
     order = np.argsort(label, kind="stable")
@@ -142,8 +156,8 @@ class Partitioner(Protocol):
     def cold(self, graph: WeightedGraph) -> list[Ints]:
         """From scratch: a label for each position and level, -1 where a level divides it no further."""
 
-    def better(self, graph: WeightedGraph, label: Ints) -> Ints:
-        """`label`, or a partition that is so much better that it is worth a change."""
+    def refined(self, graph: WeightedGraph, label: Ints) -> Ints:
+        """What becomes of the partition `label` when everybody may move."""
 
 
 def hierarchy(graph: WeightedGraph, last: Sequence[Ints], largest: int, partitioner: Partitioner) -> list[Cluster]:
@@ -166,11 +180,11 @@ class _Tree:
         if not graph.size:
             return
         if last and (last[0] >= 0).any():
-            label = self._partitioner.better(graph, _joined(graph, settle(graph, last[0])))
+            label = self._kept_or_better(graph, _joined(graph, settle(graph, last[0])))
         else:
             last = self._partitioner.cold(graph)
-            label = last[0]
-        parts = groups(_joined(graph, label))
+            label = _joined(graph, last[0])
+        parts = groups(label)
         if parent is not None and len(parts) < 2:
             return
         level = 0 if parent is None else self.found[parent].level + 1
@@ -183,6 +197,10 @@ class _Tree:
                 part = induced(graph, members)
                 below = [labels[part.node] for labels in last[1:]]
                 self.grow(part, position[part.node], below, number)
+
+    def _kept_or_better(self, graph: WeightedGraph, label: Ints) -> Ints:
+        fresh = _joined(graph, self._partitioner.refined(graph, label))
+        return fresh if modularity(graph, fresh) > modularity(graph, label) + GAIN else label
 
 
 def _joined(graph: WeightedGraph, label: Ints) -> Ints:
