@@ -74,6 +74,14 @@ def test_the_list_is_by_mentions(served: Served) -> None:
     assert by_name["Analytical Engine"]["note"] is None and by_name["Analytical Engine"]["mentions"] >= 3
 
 
+def test_stats_count_them(both: tuple[Served, Served]) -> None:
+    """As many as the list has for the same reader."""
+    for server in both:
+        stats, listed = server.get("/stats"), server.get("/entities")
+        assert stats["entities"] == listed["count"] > 0 and stats["relationships"] > 0
+        assert stats["communities"] == server.get("/communities")["count"]
+
+
 def test_pages_are_the_list(served: Served) -> None:
     """Page by page, the same entities."""
     found: list[Any] = []

@@ -128,7 +128,8 @@ def graph_of(result: dict[str, Any]) -> dict[tuple[Any, ...], dict[str, Any]]:
 def comparable(result: Any) -> Any:
     """A result without what is the process's own."""
     if isinstance(result, dict):
-        return {key: comparable(value) for key, value in result.items() if key not in OWN}
+        whole_corpus = {key for key in ("relationships", "communities") if isinstance(result.get(key), int)}  # counts
+        return {key: comparable(value) for key, value in result.items() if key not in OWN and key not in whole_corpus}
     if isinstance(result, list):
         return [comparable(one) for one in result]
     return round(result, 6) if isinstance(result, float) else result

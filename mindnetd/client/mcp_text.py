@@ -48,7 +48,7 @@ def _answer(answer: Json) -> Iterator[str]:
     how = f"by {answer['model']}" if answer.get("source") == "llm" else "sentences of the notes"
     yield f"\nAnswer ({how}):\n{answer['text']}"
     for one in answer.get("citations", ()):
-        yield f"[{one['n']}] {one['path']}:{one['start_line']}"
+        yield f"[{one['n']}] {one['path']}:{one.get('line') or one['start_line']}"
 
 
 def _hit(hit: Json) -> Iterator[str]:

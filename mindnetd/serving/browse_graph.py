@@ -180,7 +180,8 @@ class GraphBrowser:
             counts[edge.relation, edge.source] = counts.get((edge.relation, edge.source), 0) + 1
         missing = {missing_key(name) for name in read_ties.missing_names(services.db, [*hidden, *masks.sources])}
         missing |= {missing_key(edge.dst_label) for edge in masks.edges if edge.dst_kind == UNRESOLVED}
-        stored = read_counts.vectors_stored(services.db, services.fingerprint, services.dim)
+        unseen = [meta.key for meta in snapshot.notes if meta is not None and not view.shows(meta)]
+        stored = read_counts.vectors_stored(services.db, services.fingerprint, services.dim, unseen)
         made, reused = read.embeddings_total(services.db)
         edges: dict[str, dict[str, int]] = {}
         for (relation, source), count in sorted(counts.items()):
@@ -200,9 +201,6 @@ class GraphBrowser:
             "documents": sum(meta is not None and view.shows(meta) for meta in snapshot.notes),
             "chunks": len(owners),
             "passages": scope.ready + scope.pending,
-            "entities": 0,
-            "relationships": 0,
-            "communities": 0,
             "unresolved": len(missing),
             "edges": edges,
             "shared_tags": self._table().count(view.shows, services.searcher.settings.shared_tag_notes),

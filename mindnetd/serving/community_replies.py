@@ -36,6 +36,15 @@ class CommunityBrowser(EntityBrowser):
             "stale": _stale(graph, found),
         }
 
+    def counts(self, view: View) -> Json:
+        """What of the entity graph may be seen, for ``GET /stats``."""
+        graph, snapshot = self.seen(view)
+        return {
+            "entities": int(graph.seen.sum()),
+            "relationships": int((graph.relation_counts > 0).sum()),
+            "communities": len(self._shown(graph, snapshot, view)),
+        }
+
     def community(self, ref: str, view: View) -> Json:
         """One by id or label. Raises NotFound (``community_not_found``)."""
         graph, snapshot = self.seen(view)

@@ -9,6 +9,7 @@ from fastapi import Depends, FastAPI, Query, Request, Response
 from mindnetd.core.graph import DECAY
 from mindnetd.serving import wire_graph, wire_replies
 from mindnetd.serving.browse_graph import Walk
+from mindnetd.serving.community_replies import CommunityBrowser
 from mindnetd.serving.kit import ERRORS, Kit, Paged, Seen, listed, wanted_ref
 
 EDGE_LIMIT = 500
@@ -50,6 +51,7 @@ Ends = Annotated[tuple[str, str], Depends(two_notes)]
 
 def add_graph_routes(app: FastAPI, kit: Kit) -> None:
     """Add the routes of the graph and its counts."""
+    communities = CommunityBrowser(kit.services, kit.browser)
 
     @app.get("/neighbors/{ref:path}", response_model=wire_graph.GraphReply, responses=ERRORS)
     async def neighbors(request: Request, ref: str, view: Seen, walk: Neighbours) -> Response:
@@ -77,4 +79,4 @@ def add_graph_routes(app: FastAPI, kit: Kit) -> None:
     @app.get("/stats", response_model=wire_replies.StatsReply, responses=ERRORS)
     async def stats(request: Request, view: Seen) -> Response:
         """Counts of what the request may see."""
-        return await kit.reply(request, lambda: kit.graph.stats(view))
+        return await kit.reply(request, lambda: kit.graph.stats(view) | communities.counts(view))
