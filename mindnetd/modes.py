@@ -19,7 +19,6 @@ import numpy as np
 
 from mindnetd.core.analyze import question_lang, slots
 from mindnetd.core.extract_answer import Question, Source, Wanted
-from mindnetd.core.filters import Filters
 from mindnetd.core.followups import follow_ups
 from mindnetd.core.query import QuerySpec
 from mindnetd.core.querytext import parse_query
@@ -31,8 +30,9 @@ from mindnetd.deadline import Deadline
 from mindnetd.errors import ModelError
 from mindnetd.lanes import lexical
 from mindnetd.lanes.entities import Community, EntitySnapshot, EntityView
-from mindnetd.lanes.snapshot import HotSnapshot, Scope
+from mindnetd.lanes.snapshot import HotSnapshot
 from mindnetd.search import EmbedQuery, Searcher, Vector, check
+from mindnetd.sight import Seen, Sight, entity_of, relation_of
 
 GIVEN_ENTITIES = 20
 GIVEN_RELATIONS = 20
@@ -84,50 +84,21 @@ class Modes:
         """
         check(spec)
         for _ in range(_ATTEMPTS):
-            asking = Asking(self._searcher(), spec, deadline, self._snapshot(), self._entities(), self._seen)
+            searcher = self._searcher()
+            sight = self._seen.of(spec, searcher.settings.exclude_flags, self._snapshot(), self._entities())
+            asking = Asking(searcher, spec, deadline, sight)
             found = asking.run(answer=answer)
             if len(asking.revisions) == 1:
                 break
         return found
 
 
-class Seen:
-    """Which notes and chunks a question may see, remembered for the last few revisions and filters."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[int, int, Filters, frozenset[str]], tuple[list[int], frozenset[int]]] = {}
-
-    def of(self, snapshot: HotSnapshot, filters: Filters, hidden: Sequence[str]) -> tuple[list[int], frozenset[int]]:
-        """Keys of the notes that pass, ascending, and of their chunks."""
-        key = (snapshot.revision, snapshot.vectors.generation, filters, frozenset(hidden))
-        found = self._kept.get(key)
-        if found is None:
-            docs = snapshot.narrowed(snapshot.scope(filters.visibility, hidden), filters)
-            slots = np.unique(snapshot.doc_note[docs]).tolist()
-            notes = [note.key for slot in slots if (note := snapshot.notes[slot]) is not None]
-            found = sorted(notes), frozenset(snapshot.doc_key[docs].tolist())
-            if len(self._kept) >= 8:
-                self._kept.clear()
-            self._kept[key] = found
-        return found
-
-
 class Asking:
     """One question on its way; made for one attempt."""
 
-    def __init__(
-        self,
-        searcher: Searcher,
-        spec: QuerySpec,
-        deadline: Deadline,
-        snapshot: HotSnapshot,
-        graph: EntitySnapshot,
-        seen: Seen,
-    ) -> None:
-        self._searcher, self._spec, self._deadline, self._snapshot = searcher, spec, deadline, snapshot
-        hidden = [f for f in searcher.settings.exclude_flags if f not in spec.filters.include_flags]
-        notes, self._chunks = seen.of(snapshot, spec.filters, hidden) if graph.id else ([], frozenset())
-        self.view: EntityView | None = graph.visible(notes) if graph.id else None
+    def __init__(self, searcher: Searcher, spec: QuerySpec, deadline: Deadline, sight: Sight) -> None:
+        self._searcher, self._spec, self._deadline = searcher, spec, deadline
+        self._snapshot, self._scope, self._chunks, self.view = sight.snapshot, sight.scope, sight.chunks, sight.view
         self.revisions: set[int] = set()
         self._named = self.view.find(spec.text) if self.view else []
 
@@ -329,19 +300,15 @@ class Asking:
     def _content(self, text: str) -> list[str]:
         """The words of a text that are no grammar."""
         words = parse_query(text).words
-        lang = question_lang(parse_query(self._spec.text).words, self._scope().langs)
+        lang = question_lang(parse_query(self._spec.text).words, self._scope.langs)
         return [word for word in words if not slots(word, lang).stop]
-
-    def _scope(self) -> Scope:
-        hidden = [f for f in self._searcher.settings.exclude_flags if f not in self._spec.filters.include_flags]
-        return self._snapshot.scope(self._spec.filters.visibility, hidden)
 
     def _question(self, *, answer: bool, text: str | None = None) -> Question:
         """What is asked, with the rarity of its words among the documents that may be seen."""
         asked_text = text if text and text.strip() else self._spec.text
         if not answer:
             return Question(self._spec.text, lambda _: ())
-        snapshot, scope = self._snapshot, self._scope()
+        snapshot, scope = self._snapshot, self._scope
         asked = lexical.question_slots(parse_query(asked_text).words, scope.langs, snapshot, prefix=False)
         weights = [_idf(len(lexical.postings(snapshot, slot, scope.docs)[0]), scope.count) for slot in asked]
 
@@ -369,29 +336,3 @@ def sources_of(hits: Sequence[Hit]) -> tuple[Source, ...]:
     return tuple(
         Source(hit.chunk, hit.note.path, hit.note.title, hit.note.lang, n) for n, hit in enumerate(hits) if hit.chunk
     )
-
-
-def entity_of(view: EntityView, n: int) -> dict[str, Any]:
-    """The entry of ``entities``."""
-    return {
-        "id": view.snapshot.id[n],
-        "name": view.names[n],
-        "type": view.type(n),
-        "mentions": int(view.mention_counts[n]),
-    }
-
-
-def relation_of(view: EntityView, n: int) -> dict[str, Any]:
-    """The entry of ``relationships``; its weight is the share that may be seen, as in `EntityView.neighbours`."""
-    relations, count = view.snapshot.relations, int(view.relation_counts[n])
-    src, dst = int(relations.src[n]), int(relations.dst[n])
-    return {
-        "id": relations.id[n],
-        "source_id": view.snapshot.id[src],
-        "source": view.names[src],
-        "target_id": view.snapshot.id[dst],
-        "target": view.names[dst],
-        "type": relations.type[n],
-        "weight": float(relations.weight[n]) * min(1.0, count / max(1, int(relations.count[n]))),
-        "count": count,
-    }

@@ -9,10 +9,10 @@ from mindnetd.errors import NotFound
 from mindnetd.lanes.entities import EntityView
 from mindnetd.lanes.shown_communities import ShownCommunity, children_of, level_of, shown
 from mindnetd.lanes.snapshot import HotSnapshot
-from mindnetd.modes import entity_of
 from mindnetd.serving.browse import paged
 from mindnetd.serving.entity_replies import EntityBrowser
 from mindnetd.serving.view import View
+from mindnetd.sight import entity_of
 from mindnetd.store import read
 
 Json = dict[str, Any]

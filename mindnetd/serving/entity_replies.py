@@ -17,10 +17,10 @@ from mindnetd.core.results import ChunkText
 from mindnetd.errors import Conflict, NotFound
 from mindnetd.lanes.entities import EntityView
 from mindnetd.lanes.snapshot import HotSnapshot
-from mindnetd.modes import entity_of, relation_of
 from mindnetd.serving.browse import Browser, offset_of, paged
 from mindnetd.serving.services import Services
 from mindnetd.serving.view import View
+from mindnetd.sight import entity_of, relation_of
 from mindnetd.store import read
 
 Json = dict[str, Any]
@@ -163,7 +163,7 @@ def _one(graph: EntityView, ref: str) -> int:
         [n for n in _like(graph, wanted) if any(fold(name) == wanted for name in _names(graph, n))] if wanted else []
     )
     if not found:
-        told = "" if graph.snapshot.id else f"; {NO_GRAPH}"
+        told = "" if graph.seen.any() else f"; {NO_GRAPH}"
         raise NotFound(f"no entity has the id or name {ref!r}{told}", code="entity_not_found")
     if len(found) > 1:
         candidates = [{**entity_of(graph, n), "title": graph.names[n], "path": graph.type(n)} for n in found[:MANY]]
