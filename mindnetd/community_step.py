@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mindnetd.communities import Communities, CommunityOptions, Material, build, state_of
+from mindnetd.communities import Communities, CommunityOptions, Material, Summarise, build, state_of
+from mindnetd.core.community_ids import CommunityRow
 from mindnetd.core.records import VISIBILITIES
 from mindnetd.errors import MindnetError
 from mindnetd.events import Event
+from mindnetd.lanes.entities import Community, EntitySnapshot
 from mindnetd.lanes.hot import HotDelta
 from mindnetd.store import read
 from mindnetd.store.read_communities import CommunityInputs, load_inputs
 from mindnetd.store.records import utc_now
 from mindnetd.store.write_communities import commit_communities
-from mindnetd.writing.entity_feed import load_graph
 
 if TYPE_CHECKING:
     from mindnetd.engine import Engine
@@ -24,17 +26,23 @@ Write = Callable[[Callable[[], int]], int]
 
 
 def rebuild(
-    engine: Engine, write: Write, cold: bool = False, stop: Callable[[], bool] = lambda: False
+    engine: Engine,
+    write: Write,
+    cold: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    *,
+    summarise: Summarise | None = None,
 ) -> dict[str, Any]:
     """Make the communities of the graph that is stored, where they are not of today. Any thread but the writer.
 
+    `summarise` writes summaries in the words of a model, also those that were made while there was none.
     Returns figures for the job. Raises StoreError, and MindnetError where `stop` turned true.
     """
     inputs = load_inputs(engine.db)
     options = options_of(engine)
     graph = engine.entities.snapshot
     state = state_of(inputs, read.load_meta(engine.db).get("corpus_state", ""), options)
-    if state == inputs.state and not cold:
+    if state == inputs.state and not cold and not (summarise and _unwritten(inputs)):
         return figures(None, inputs)
 
     def check(_done: int, _total: int) -> None:
@@ -43,12 +51,25 @@ def rebuild(
 
     made = build(
         Material(
-            graph, inputs, lambda keys: read.texts(engine.db, keys), state, options, utc_now(), cold=cold, check=check
+            graph,
+            inputs,
+            lambda keys: read.texts(engine.db, keys),
+            state,
+            options,
+            utc_now(),
+            cold=cold,
+            check=check,
+            summarise=summarise,
         )
     )
     write(lambda: _store(engine, made))
     engine.events.publish(Event("communities.rebuilt", {"revision": engine.db.revision}))
     return figures(made, inputs)
+
+
+def _unwritten(inputs: CommunityInputs) -> bool:
+    """Whether a model has something to write."""
+    return any(row.summary_source == "extractive" and row.sources for row in inputs.last)
 
 
 def options_of(engine: Engine) -> CommunityOptions:
@@ -75,6 +96,29 @@ def figures(made: Communities | None, inputs: CommunityInputs) -> dict[str, Any]
 def _store(engine: Engine, made: Communities) -> int:
     """On the writer thread: swap them in."""
     revision = commit_communities(engine.db, made.rows, made.last, made.state)
-    engine.entities.load(load_graph(engine.db))
+    engine.entities.load(with_communities(engine.entities.snapshot, revision, made.rows))
     engine.hot.apply(HotDelta(revision))
     return revision
+
+
+def with_communities(snapshot: EntitySnapshot, revision: int, rows: Sequence[CommunityRow]) -> EntitySnapshot:
+    """The graph with other communities; what notes have said since it was made stays."""
+    numbers = snapshot.numbers
+    communities = tuple(
+        Community(
+            id=row.id,
+            label=row.label,
+            level=row.level,
+            parent=row.parent,
+            title=row.title,
+            summary=row.summary,
+            summary_source=row.summary_source,
+            size=row.size,
+            visibility=row.visibility,
+            updated=row.updated.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            members=tuple(sorted(numbers[member] for member in row.members if member in numbers)),
+            sources=tuple((one.chunk_key, one.chunk_id, one.sentence) for one in row.sources),
+        )
+        for row in sorted(rows, key=lambda row: (VISIBILITIES.index(row.visibility), row.level, row.label, row.id))
+    )
+    return replace(snapshot, revision=revision, communities=communities, _views={})
