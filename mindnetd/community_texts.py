@@ -12,6 +12,8 @@ from mindnetd.core.summaries import Member, Passage, ranked
 from mindnetd.lanes.level_graph import LevelGraph
 from mindnetd.store.read_communities import ChunkColumns, CommunityInputs
 
+LOOKED_AT = 120
+"""Members that may name a community."""
 CENTRAL = 12
 """Members whose chunks are looked at."""
 PASSAGES = 24
@@ -23,28 +25,30 @@ class AboutIt:
 
     def __init__(self, shown: LevelGraph, positions: Ints, inputs: CommunityInputs, lang: Mapping[int, str]) -> None:
         self._shown, self._inputs, self._lang = shown, inputs, lang
-        self._numbers: list[int] = shown.weighted.node[positions].tolist()
         self.members = self._members(positions)
         self.order = ranked(self.members)
         self.chunks = self._chosen()
 
     def _members(self, positions: Ints) -> list[Member]:
+        """The members that hold it together most; the others name no community and are in no summary."""
         shown = self._shown
         inside = induced(shown.weighted, positions)
+        ends, weight = np.concatenate([inside.src, inside.dst]), np.tile(inside.weight, 2)
         strength = np.zeros(shown.weighted.size)
-        np.add.at(strength, inside.node[inside.src], inside.weight)
-        np.add.at(strength, inside.node[inside.dst], inside.weight)
-        total = shown.strength
+        strength[inside.node] = np.bincount(ends, weight, inside.size)
+        worth = strength[positions] * np.sqrt(strength[positions] / np.maximum(shown.strength[positions], 1e-9))
+        best = positions[np.lexsort((positions, -np.round(worth, 9)))[:LOOKED_AT]]
+        self._numbers: list[int] = shown.weighted.node[best].tolist()
         return [
             Member(
                 name=shown.view.names[number],
                 aliases=shown.view.aliases(number)[:4],
                 central=float(strength[position]),
-                share=float(strength[position] / total[position]) if total[position] else 0.0,
+                share=float(strength[position] / shown.strength[position]) if shown.strength[position] else 0.0,
                 own=shown.view.is_note(number) is not None,
                 type=shown.view.type(number),
             )
-            for position, number in zip(positions.tolist(), self._numbers, strict=True)
+            for position, number in zip(best.tolist(), self._numbers, strict=True)
         ]
 
     def _chosen(self) -> dict[int, int]:
