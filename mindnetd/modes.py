@@ -228,11 +228,16 @@ class Asking:
         if not members or not sentences:
             return None
         intact = whole and len(sentences) == len(one.sources) and len(members) == len(one.members)
-        central = sorted(members, key=lambda n: (-int(self.view.mention_counts[n]), self.view.names[n]))  # type: ignore[union-attr]  # not None above
-        title = one.title if intact else ", ".join(self.view.names[n] for n in central[:3])
+        title = one.title if intact else self._named_by(members)
         summary = one.summary if intact else " ".join(sentence for _, sentence in sentences)
         how = one.summary_source if intact else "extractive"
         return Report(one.id, one.label, one.level, title, summary, how, one.updated, members, sentences)
+
+    def _named_by(self, members: frozenset[int]) -> str:
+        """A title of the members that are mentioned most."""
+        assert self.view is not None
+        mentions, names = self.view.mention_counts, self.view.names
+        return ", ".join(names[n] for n in sorted(members, key=lambda n: (-int(mentions[n]), names[n]))[:3])
 
     # ----------------------------------------------------------------------------------------------------------- drift
 

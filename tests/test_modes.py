@@ -132,6 +132,32 @@ def test_global_goes_over_the_communities(served: Served) -> None:
     real(reply, served)
 
 
+def test_global_by_an_llm_is_map_and_reduce(served: Served) -> None:
+    """A call for each community, one for the whole; numbers are those of all sources together, then of the text."""
+    asked: list[tuple[str, str]] = []
+
+    class Scripted:
+        model = "fake:1b"
+
+        def available(self) -> bool:
+            return True
+
+        def stream(self, messages: Any, *, purpose: str, max_tokens: int, stop: Any) -> Iterator[str]:
+            asked.append((purpose, messages[-1]["content"]))
+            yield "Water is lifted [1] and roses are fed [2] [77]." if purpose == "reduce" else "It says so [1]."
+
+    desk: Any = served.world.desk
+    desk.llm = Scripted()
+    try:
+        answer = served.query("What are the main themes?", answer=True)["answer"]
+    finally:
+        desk.llm = None
+    assert [purpose for purpose, _ in asked] == ["map", "map", "reduce"] and answer["llm_calls"] == 3
+    assert "Water: It says so [1]." in asked[-1][1] and "Roses: It says so [3]." in asked[-1][1]
+    assert answer["text"] == "Water is lifted [1] and roses are fed [2]." and answer["citations_removed"] == 1
+    assert len(answer["citations"]) == 2
+
+
 def test_drift_follows_what_it_found(served: Served) -> None:
     """Both things are explained, and what lies between them was searched for."""
     reply = served.query("How do pump and valve relate?", answer=True, top_k=3)
