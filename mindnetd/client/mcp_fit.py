@@ -58,7 +58,7 @@ def pruned(value: Any, size: Size, key: str = "") -> Any:
     if isinstance(value, str):
         return cut(value, LONGEST_NAME if key in KEPT else size.chars * LONG_TEXTS.get(key, 1) + 2)
     if isinstance(value, dict):
-        return {str(name): pruned(item, size, str(name)) for name, item in list(value.items())[:200]}
+        return {cut(str(name), LONGEST_NAME): pruned(item, size, name) for name, item in list(value.items())[:200]}
     if isinstance(value, list):
         return [pruned(item, size, key) for item in value[: size.items]]
     return value
