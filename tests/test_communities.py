@@ -84,6 +84,15 @@ def test_nothing_is_made_where_nothing_changed(bench: Bench) -> None:
     assert stored(bench) == before
 
 
+def test_what_a_purge_took_is_made_again(bench: Bench) -> None:
+    before = stored(bench)
+    with bench.engine.db.transaction() as con:
+        for table in ("communities", "community_members", "community_sources"):
+            con.execute(f"DELETE FROM {table}")
+    assert make(bench)["communities_changed"] is True
+    assert stored(bench).keys() == before.keys()
+
+
 def test_an_edit_remakes_only_what_it_touches(bench: Bench) -> None:
     """The others keep id, members, title, summary and the time when it was made."""
     before, touched = stored(bench), of(bench, "garden")

@@ -85,7 +85,7 @@ def load_inputs(db: Database) -> CommunityInputs:
             np.ma.getdata(chunks["first"]).astype(bool),
         ),
         last=tuple(_row(row, inside.get(row[0], []), told.get(row[0], [])) for row in rows),
-        state=state[0][0] if state else "",
+        state=state[0][0] if state and rows else "",  # a purge takes the rows and leaves the signature
     )
 
 
