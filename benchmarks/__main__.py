@@ -8,6 +8,7 @@ from pathlib import Path
 
 HELPERS = {
     "__init__",
+    "answers",
     "communities",
     "__main__",
     "harness",
