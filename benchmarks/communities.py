@@ -9,6 +9,7 @@ which is all that communities need. CPU seconds are of the thread that does the 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import shutil
 import tempfile
@@ -26,7 +27,7 @@ from mindnetd.config import load_config
 from mindnetd.core.query import QuerySpec
 from mindnetd.core.rank import RetrievalSettings
 from mindnetd.corpus_runner import build_graph
-from mindnetd.daemon import make_writer
+from mindnetd.daemon import COLLECT_AFTER, make_writer
 from mindnetd.deadline import Deadline
 from mindnetd.engine import Engine
 from mindnetd.jobs import JobBook
@@ -50,6 +51,7 @@ def main() -> None:
     parser.add_argument("--vectors", action="store_true", help="with the model, if it is on this machine")
     parser.add_argument("--titles", action="store_true", help="print every title")
     args = parser.parse_args()
+    gc.set_threshold(*COLLECT_AFTER)  # as the daemon does
     with tempfile.TemporaryDirectory(prefix="mindnet-communities-") as home:
         run(args, Path(home))
 
