@@ -255,11 +255,11 @@ class Indexer:
         book = self.known.book
         for path in plan.gone:
             plan.touched |= book.remove_file(path)
-            key = self.known.key(path)
-            if key is not None:
+            if (key := self.known.key(path)) is not None:
                 plan.removed.add(key)
-            if path in self.known.files and key is None:
+            elif path in self.known.files:
                 plan.troubles.append(PathDiagnostics(path, ()))
+        plan.run.changed += len(plan.removed)
         seen = (*(file for _, file in plan.drafts), *(file for _, _, file in plan.canvases), *plan.files)
         for file in seen:
             plan.touched |= book.add_file(file.path)

@@ -32,7 +32,10 @@ def _bars(console: Console) -> Progress:
 
 
 class IndexDisplay:
-    """The bars of ``mindnetd index``, one a stage; as a context manager, so that the terminal is whole afterwards."""
+    """The bars of ``mindnetd index``, one a stage; as a context manager, so that the terminal is whole afterwards.
+
+    Nothing is shown before the first report: what is refused at once is one line on stderr and no more.
+    """
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console()
@@ -40,17 +43,19 @@ class IndexDisplay:
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> IndexDisplay:
-        self._progress.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         for stage, task in self._tasks.items() if kind is None else ():
             if stage != "vectors":  # reports come between batches, so the last one may not be the end
                 self._progress.update(task, completed=self._progress.tasks[task].total)
-        self._progress.stop()
+        if self._tasks:
+            self._progress.stop()
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage is (`mindnetd.progress.Progress`)."""
+        if not self._tasks:
+            self._progress.start()
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(LABELS.get(stage, stage.capitalize()), total=total or None)
         self._progress.update(self._tasks[stage], completed=done, total=total or None)

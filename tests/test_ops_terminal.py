@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from mindnetd.config import load_config
@@ -40,6 +41,14 @@ def follow(*replies: dict[str, Any] | None) -> str:
     terminal = console()
     DaemonDisplay(terminal, "mindnet query x", lambda: next(left, None), wait=lambda _: None).run()
     return shown(terminal)
+
+
+def test_what_is_refused_at_once_shows_nothing() -> None:
+    """Not even an empty line: the error is the one line."""
+    terminal = console()
+    with pytest.raises(ValueError, match="in use"), IndexDisplay(terminal):
+        raise ValueError("in use")
+    assert shown(terminal) == ""
 
 
 def test_first_index() -> None:

@@ -63,8 +63,11 @@ class Embedder(Protocol):
         """
         ...
 
-    def embed_query(self, text: str) -> Vectors:
-        """Embed one question in the caller's thread at its priority; returns float32 (dim,), unit length."""
+    def embed_query(self, text: str, made: Callable[[], None] = lambda: None) -> Vectors:
+        """Embed one question in the caller's thread at its priority; returns float32 (dim,), unit length.
+
+        `made` is called once if the model was asked, not for a question whose vector is remembered.
+        """
         ...
 
     def close(self) -> None:

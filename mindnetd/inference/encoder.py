@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -114,7 +114,7 @@ class EncoderEmbedder:
             memory.give_back()
         return vectors
 
-    def embed_query(self, text: str) -> Vectors:
+    def embed_query(self, text: str, made: Callable[[], None] = lambda: None) -> Vectors:
         """See `Embedder.embed_query`."""
         with self._lock:
             if (known := self._queries.get(text)) is not None:
@@ -125,6 +125,7 @@ class EncoderEmbedder:
         with self._slots:
             rows = self._tokens([self._query_prefix + text])
             vector: Vectors = unit_rows(runner.run_query(*pad(rows, self._padding)), self.dim)[0]
+        made()
         vector.flags.writeable = False
         with self._lock:
             self._queries[text] = vector

@@ -72,9 +72,10 @@ class OllamaEmbedder:
             raise TextsFailedError(vectors, failed)
         return vectors
 
-    def embed_query(self, text: str) -> Vectors:
+    def embed_query(self, text: str, made: Callable[[], None] = lambda: None) -> Vectors:
         """See `Embedder.embed_query`. Waits 20 s at most: a question is better answered by words than late."""
         vector: Vectors = self._embed_one(self._options.query_prefix + text, min(_QUERY_S, self._options.timeout_s))
+        made()
         return vector
 
     def close(self) -> None:

@@ -93,11 +93,7 @@ class ModelHolder:
         if embedder is None:
             return None
 
-        def embed(text: str) -> NDArray[np.float32]:
-            self._metrics.other_embeddings.inc()
-            return embedder.embed_query(text)
-
-        return embed
+        return lambda text: embedder.embed_query(text, self._metrics.other_embeddings.inc)
 
     def stop(self) -> None:
         """End the threads, free the model."""
