@@ -52,14 +52,27 @@ def test_reading_the_vault_writes_nothing_into_it(tmp_path, vault, model_cache) 
 
 
 def test_excluding_a_folder_purges_its_text_from_the_file(tmp_path, vault, model_cache) -> None:
-    """Demand 25: no string of an excluded note is left in the database file or its log."""
+    """Demand 25: no string of an excluded note is left in the database file or its log.
+
+    Of text, title, alias, tag, heading, property, link, entity, relation, community, diagnostic and query trace.
+    """
     secrets = [f"xylograph{number}zq" for number in range(50)]
+    kinds = ("title", "alias", "tags", "head", "link", "code", "prop", "name", "evid", "date", "trace")
     (vault / "private").mkdir()
     for number, word in enumerate(secrets):
-        (vault / "private" / f"p{number}.md").write_text(f"The word is {word}.\n")
-    with program(tmp_path, vault, model_cache) as daemon:
+        head = (
+            f"---\ntitle: Title{word}\naliases: [Alias{word}]\ntags: [tags{word}]\nprop: prop{word}\n"
+            f"created: date{word}\ntype: task\n---\n"
+        )
+        text = f"# Head{word}\n\nThe word is {word}, see [[link{word}]], [[n1|evid{word}]] and `code{word}`. Name{word} too.\n"
+        (vault / "private" / f"p{number}.md").write_text(head + text * 2)
+        (vault / "private" / f"trace{word}.md").write_text(f"Trace. `code{word}` Name{word} [[n1]]\n")
+    with program(tmp_path, vault, model_cache, privacy__query_log="on") as daemon:
         daemon.settled()
-        assert daemon.query(secrets[7], lanes=["lexical"])
+        assert daemon.query("word is number", lanes=["lexical"]) and daemon.query("trace")
+        assert daemon.job("/admin/communities")["state"] == "done"
+        assert daemon.get(f"/entities?q=code{secrets[3]}")["entities"]
+        assert secrets[0] in str(daemon.get("/query-log"))
         (vault / ".obsidian/app.json").write_text('{"userIgnoreFilters": ["private/"]}')
         daemon.until(lambda: daemon.get("/status")["notes"] == 8, "the folder is excluded", 30)
         daemon.settled()
@@ -70,7 +83,8 @@ def test_excluding_a_folder_purges_its_text_from_the_file(tmp_path, vault, model
                 held = b"".join(path.read_bytes() for path in files)
             except FileNotFoundError:  # the log was just emptied: look again
                 return secrets
-            return [word for word in secrets if word.encode() in held]
+            low = held.lower()
+            return [kind + word for word in secrets for kind in ("", *kinds) if (kind + word).encode() in low]
 
         daemon.until(lambda: not left(), "no secret is left", 20)
         assert daemon.job("/admin/verify")["result"]["differences"] == []

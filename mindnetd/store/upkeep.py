@@ -35,6 +35,16 @@ SPARE_LEAST = 256
 FLOOR_BYTES = 4 << 20
 """A file smaller than this is left alone."""
 
+UNSAID = tuple(
+    f"unsaid_{what}"
+    for what in (
+        *("entities", "names", "aliases", "relations", "descriptions", "evidence", "communities", "members"),
+        *("sentences", "replies", "traces", "errors"),
+    )
+)
+"""Statements that delete what no note says any more, in their order. Texts that were made from several notes at once
+(communities, descriptions) cannot be told apart: all go, and the next corpus-wide stage makes them anew."""
+
 
 def backup(db: Database, to: Path) -> None:
     """Write a consistent copy of one revision to `to`, a new file inside the allowed folder. Any thread.
@@ -168,9 +178,13 @@ def bound_garbage(db: Database, now: datetime) -> list[str]:
 
 
 def purge(db: Database, now: datetime) -> None:
-    """Make sure that nothing of what was removed is left in the file: garbage of any age goes, then a compaction."""
+    """Make sure that nothing of what was removed is left in the file: garbage of any age goes, then a compaction.
+
+    With the notes go what they alone named or told (entities, communities, replies of a model), traces of questions
+    that name them, and the errors of earlier runs, which may quote anything.
+    """
     collect_garbage(db, now, 0)
     with db.unrevised() as con:
-        for name in ("unsaid_entities", "unsaid_aliases", "unsaid_relations", "unsaid_communities"):
+        for name in UNSAID:
             con.execute(statements("upkeep")[name])
     compact(db)

@@ -27,12 +27,45 @@ DELETE FROM entity_aliases
 WHERE entity_id NOT IN (SELECT id FROM entities)
    OR (entity_id, key) NOT IN (SELECT entity_id, key FROM entity_spellings)
 
+-- name: unsaid_names
+UPDATE entities SET name = said.name FROM (
+    SELECT entity_id, arg_max(name, (total, name)) AS name
+    FROM (SELECT entity_id, name, sum(count) AS total FROM entity_spellings GROUP BY entity_id, name)
+    GROUP BY entity_id
+) said
+WHERE said.entity_id = entities.id
+  AND NOT EXISTS (SELECT 1 FROM entity_spellings s WHERE s.entity_id = entities.id AND s.name = entities.name)
+
+-- name: unsaid_replies
+DELETE FROM llm_cache
+WHERE key NOT IN (SELECT key FROM llm_sources)
+   OR key IN (SELECT key FROM llm_sources WHERE note_key NOT IN (SELECT key FROM notes))
+
+-- name: unsaid_traces
+UPDATE query_log SET decision_trace = NULL
+WHERE EXISTS (
+    SELECT 1 FROM (SELECT unnest(json_extract_string(decision_trace, '$[*].path')) AS path) hit
+    WHERE hit.path NOT IN (SELECT path FROM notes)
+)
+
+-- name: unsaid_errors
+UPDATE import_runs SET errors = '[]' WHERE errors <> '[]'
+
 -- name: unsaid_relations
 DELETE FROM relationships WHERE id NOT IN (SELECT relationship_id FROM relationship_mentions)
    OR source_id NOT IN (SELECT id FROM entities) OR target_id NOT IN (SELECT id FROM entities)
 
+-- name: unsaid_descriptions
+UPDATE entities SET description = NULL WHERE description IS NOT NULL
+
+-- name: unsaid_evidence
+UPDATE relationships SET description = NULL WHERE description IS NOT NULL
+
 -- name: unsaid_communities
-DELETE FROM communities WHERE id IN (
-    SELECT community_id FROM community_sources
-    WHERE chunk_key NOT IN (SELECT key FROM chunks UNION ALL SELECT key FROM notes)
-)
+DELETE FROM communities
+
+-- name: unsaid_members
+DELETE FROM community_members
+
+-- name: unsaid_sentences
+DELETE FROM community_sources
