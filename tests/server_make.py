@@ -14,10 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine_kit import shared_model
+
+from mindnetd.community_step import rebuild
 from mindnetd.config import load_config
 from mindnetd.core.records import Visibility
+from mindnetd.corpus_runner import build_graph
 from mindnetd.daemon import make_writer
 from mindnetd.engine import Engine
+from mindnetd.inference.embedder import Embedder
 from mindnetd.jobs import JobBook
 from mindnetd.metrics import Metrics
 from mindnetd.search import Searcher
@@ -29,22 +34,27 @@ from mindnetd.watch import WatcherStatus
 
 
 class World:
-    """A vault and its engine, writer and desk, put together as the daemon does it; without model, watcher and schedule.
+    """A vault and its engine, writer and desk, put together as the daemon does it; without watcher and schedule.
+
+    Without a model too, unless one is given.
 
     The writer runs on the caller's thread, in ``index``, so that a test knows when it is done.
     """
 
-    def __init__(self, folder: Path, **flags: str) -> None:
+    def __init__(self, folder: Path, embedder: Embedder | None = None, **flags: str) -> None:
         self.vault = folder / "vault"
         self.vault.mkdir(exist_ok=True)
         env = {"HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache"), "XDG_RUNTIME_DIR": str(folder / "run")}
         given = {"vault": str(self.vault), "db": str(folder / "state" / "index.duckdb"), **flags}
         self.config = dataclasses.replace(load_config(None, env, given), offline=True)
-        self.engine = Engine(self.config, Metrics("test"))
+        metrics = Metrics("test")
+        model = shared_model(embedder, self.config.places.models, metrics) if embedder is not None else None
+        self.engine = Engine(self.config, metrics, model=model)
         self.engine.load()
         jobs = JobBook(time.time)
         self.writer = make_writer(self.engine, jobs)
-        searcher = Searcher(self.engine.hot, StoreTexts(self.engine.db), lambda: None)
+        self.engine.start_embedding(self.writer.deliver)
+        searcher = Searcher(self.engine.hot, StoreTexts(self.engine.db), self.engine.model.embed_query)
         self.desk = Desk(self.engine, self.writer, jobs, searcher, watcher=_no_watcher, schedule=list)
 
     def write(self, path: str, text: str | bytes = "", **frontmatter: Any) -> str:
@@ -58,9 +68,17 @@ class World:
         return path
 
     def index(self) -> None:
-        """Bring the index up to date with the vault, and do what admin calls have asked for."""
+        """Bring the index up to date with the vault, and do what admin calls have asked for; vectors too."""
         self.writer.doubt("test")
         self.writer.run_until_settled(lambda: None)
+        while self.engine.model.embedder is not None and self.engine.queue.pending():
+            self.writer.wait_for_message(1.0)
+            self.writer.run_until_settled(lambda: None)
+
+    def build_graph(self) -> None:
+        """Make the entity graph and its communities now."""
+        build_graph(self.engine, lambda store: store(), force=True, stop=lambda: False)
+        rebuild(self.engine, lambda store: store())
 
     def allow(self, level: Visibility) -> None:
         """Set ``max_query_visibility`` as a reload would."""

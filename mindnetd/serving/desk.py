@@ -239,7 +239,15 @@ class Desk:
         """Keep the question and why its answers won, where the configuration says so."""
         if self._engine.config.privacy.query_log != "on":
             return
-        trace = [{"rank": hit.rank, "path": hit.note.path, "score": hit.score} for hit in result.hits]
+        trace = [
+            {
+                "rank": hit.rank,
+                "path": hit.note.path,
+                "score": hit.score,
+                "lanes": {name: {"rank": rank, "score": score} for name, (rank, score) in hit.lanes.items()},
+            }
+            for hit in result.hits
+        ]
         row = QueryRow(
             id=result.query_id or str(uuid.uuid4()),
             at=utc_now(),

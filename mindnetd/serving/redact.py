@@ -27,11 +27,23 @@ class Redactor:
         return [text for text in errors if self._named is None or self._named.search(text) is None]
 
     def trace(self, trace_json: str | None) -> str | None:
-        """A decision trace without hidden notes; ranks are counted again, so that no gap tells of one."""
+        """A decision trace without hidden notes; ranks are counted again, so that no gap tells of one.
+
+        Where one was taken out nothing is said of the lanes: their ranks have gaps too.
+        """
         if trace_json is None or not self._hidden:
             return trace_json
         trace = json.loads(trace_json)
         if not isinstance(trace, list):
             return trace_json
         shown = [hit for hit in trace if hit.get("path") not in self._hidden]
+        if len(shown) < len(trace):
+            shown = [{name: value for name, value in hit.items() if name != "lanes"} for hit in shown]
         return json.dumps([{**hit, "rank": place} for place, hit in enumerate(shown, 1)])
+
+
+def may_read(view: View, filters_json: str) -> bool:
+    """Whether a logged question looked at no more than `view`: what was asked of hidden notes tells of them."""
+    filters = json.loads(filters_json)
+    flags = view.hiding.intersection(filters.get("include_flags") or ())
+    return set(filters.get("visibility") or ()) <= view.levels and not flags

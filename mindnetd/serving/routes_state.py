@@ -16,11 +16,11 @@ from mindnetd.jobs import Job
 from mindnetd.serving import wire, wire_replies
 from mindnetd.serving.browse import offset_of
 from mindnetd.serving.kit import ERRORS, Kit, Page, Paged, Seen
-from mindnetd.serving.redact import Redactor
+from mindnetd.serving.redact import Redactor, may_read
 from mindnetd.serving.streams import NDJSON, Pieces, event_lines, file_pieces, open_unlinked
 from mindnetd.serving.view import View
 from mindnetd.store import read
-from mindnetd.store.records import RunRow
+from mindnetd.store.records import QueryRow, RunRow
 
 TEXT_REPLY: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 LINES_REPLY: dict[int | str, dict[str, Any]] = {200: {"content": {NDJSON: {"schema": {"type": "string"}}}}}
@@ -29,6 +29,8 @@ FILE_REPLY: dict[int | str, dict[str, Any]] = {
     200: {"content": {FILE: {"schema": {"type": "string", "format": "binary"}}}}
 }
 BACKUP_S = 600.0
+LOG_ROWS = 500
+"""Rows of the query log that are read together."""
 
 
 def add_state_routes(app: FastAPI, kit: Kit) -> None:
@@ -57,7 +59,10 @@ def add_state_routes(app: FastAPI, kit: Kit) -> None:
 
     @app.get("/query-log", response_model=wire_replies.QueryLogReply, responses=ERRORS)
     async def query_log(request: Request, view: Seen, paged: Paged) -> Response:
-        """Logged questions, newest first, their traces without hidden notes; empty unless ``privacy.query_log``."""
+        """Logged questions, newest first, if ``privacy.query_log`` is on.
+
+        Those asked with a wider view than this call's are left out, and hidden notes of the traces.
+        """
         return await kit.reply(request, lambda: _page("query_log", paged, lambda n, at: _log(kit, view, n, at)))
 
     @app.get("/jobs/{job_id}", response_model=wire_replies.JobReply, responses=ERRORS)
@@ -145,9 +150,16 @@ def _runs(kit: Kit, view: View, limit: int, offset: int) -> list[dict[str, Any]]
 
 
 def _log(kit: Kit, view: View, limit: int, offset: int) -> list[dict[str, Any]]:
-    rows = read.query_log(kit.services.db, limit, offset)
+    found: list[QueryRow] = []
+    read_so_far = 0
+    while len(found) < offset + limit and (rows := read.query_log(kit.services.db, LOG_ROWS, read_so_far)):
+        found += [row for row in rows if may_read(view, row.filters_json)]
+        read_so_far += len(rows)
     redactor = kit.redactor(view)
-    return [timed({**asdict(row), "decision_trace_json": redactor.trace(row.decision_trace_json)}) for row in rows]
+    return [
+        timed({**asdict(row), "decision_trace_json": redactor.trace(row.decision_trace_json)})
+        for row in found[offset : offset + limit]
+    ]
 
 
 def _found(row: RunRow | None, run_id: str) -> RunRow:
