@@ -11,7 +11,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,15 @@ class _Asked:
     view: View
     out: frozenset[str]
     back: frozenset[str]
+
+
+class _Told(NamedTuple):
+    """What is said of a mention: its kind, the other note, how sure we are, in how many notes its words are."""
+
+    kind: str
+    other: NoteMeta
+    sure: float
+    holders: int
 
 
 class SuggestBrowser:
@@ -146,7 +155,8 @@ class SuggestBrowser:
                 holders[mention.name] = len(self._holding(asked, mention.name))
             sure = mention_confidence(mention, holders[mention.name], total)
             if sure >= LEAST:
-                yield self._mention(asked.note, mention, mention.notes[0], "mention", sure, holders[mention.name])
+                told = _Told("mention", mention.notes[0], sure, holders[mention.name])
+                yield self._mention(asked.note, mention, told)
 
     def _mentioned_by(self, asked: _Asked) -> Iterator[Json]:
         """Notes with a name of this one in their text that do not link to it."""
@@ -169,7 +179,7 @@ class SuggestBrowser:
                     sure = mention_confidence(mention, count, total)
                     if sure >= LEAST:
                         at = replace(mention, start=mention.start + start, end=mention.end + start)
-                        yield self._mention(note, at, meta, "mentioned_by", sure, count)
+                        yield self._mention(note, at, _Told("mentioned_by", meta, sure, count))
                 break
 
     def _naming(
@@ -190,21 +200,19 @@ class SuggestBrowser:
             except NotFound:  # it has gone since
                 continue
 
-    def _mention(
-        self, note: ParsedNote, mention: Mention, other: NoteMeta, kind: str, sure: float, holders: int
-    ) -> Json:
+    def _mention(self, note: ParsedNote, mention: Mention, told: _Told) -> Json:
         text = note.body[mention.start : mention.end]
         reason = f"names {mention.name!r}" if mention.exact else f"names {mention.name!r} in another form"
-        reason += f"; its words are in {holders} note{'s' * (holders != 1)}"
+        reason += f"; its words are in {told.holders} note{'s' * (told.holders != 1)}"
         if len(mention.notes) > 1:
             reason += f"; {len(mention.notes)} notes have this name"
         return {
-            "kind": kind,
-            "note": self._browser.line(other),
+            "kind": told.kind,
+            "note": self._browser.line(told.other),
             "text": text,
             "line": line_of(note, mention.start),
             "evidence": sentence_at(note.body, mention.start, mention.end),
-            "confidence": round(sure, 4),
+            "confidence": round(told.sure, 4),
             "reason": reason,
             "candidates": [meta.path for meta in mention.notes] if len(mention.notes) > 1 else [],
         }
