@@ -64,12 +64,12 @@ def test_excluding_a_folder_purges_its_text_from_the_file(tmp_path, vault, model
             f"---\ntitle: Title{word}\naliases: [Alias{word}]\ntags: [tags{word}]\nprop: prop{word}\n"
             f"created: date{word}\ntype: task\n---\n"
         )
-        text = f"# Head{word}\n\nThe word is {word}, see [[link{word}]], [[n1|evid{word}]] and `code{word}`. Name{word} too.\n"
+        text = f"# Head{word}\n\nThe word {word}, see [[link{word}]], [[n1|evid{word}]]. `code{word}` Name{word} too.\n"
         (vault / "private" / f"p{number}.md").write_text(head + text * 2)
         (vault / "private" / f"trace{word}.md").write_text(f"Trace. `code{word}` Name{word} [[n1]]\n")
     with program(tmp_path, vault, model_cache, privacy__query_log="on") as daemon:
         daemon.settled()
-        assert daemon.query("word is number", lanes=["lexical"]) and daemon.query("trace")
+        assert daemon.query("word number", lanes=["lexical"]) and daemon.query("trace")
         assert daemon.job("/admin/communities")["state"] == "done"
         assert daemon.get(f"/entities?q=code{secrets[3]}")["entities"]
         assert secrets[0] in str(daemon.get("/query-log"))
