@@ -32,6 +32,8 @@ CODES = {
     "unfinished": "llm_cut",
     "error line": "llm_not_ollama",
 }
+LIMITS = {"hang": {"timeout_s": 0.4}, "slow load": {"load_timeout_s": 0.4}}
+"""Limits that a test is there to reach; all others are far away, however busy the machine is."""
 STREAM_CODES = CODES | {"error line": "llm_server_error"}
 
 
@@ -55,7 +57,7 @@ def server() -> Iterator[BadLlm]:
 def made(
     server: BadLlm, clock: Callable[[], float] = time.monotonic, counts: Counter[Any] | None = None, **changes: Any
 ) -> Iterator[Llm]:
-    options = {"host": server.url, "model": "tiny", "timeout_s": 0.4, "load_timeout_s": 0.4, "num_ctx": 2048} | changes
+    options = {"host": server.url, "model": "tiny", "timeout_s": 60.0, "load_timeout_s": 60.0, "num_ctx": 2048} | changes
     seen = counts if counts is not None else Counter()
     llm = Llm(LlmOptions(**options), lambda purpose, outcome: seen.update([(purpose, outcome)]), clock)
     try:
@@ -109,7 +111,7 @@ def test_thinking_is_off_where_the_model_can(server: BadLlm) -> None:
 def test_each_failure_by_name(server: BadLlm, way: str) -> None:
     """A code each, counted as failed; after the pause a look, and the next call works."""
     clock, counts = Clock(), Counter[Any]()
-    with made(server, clock, counts) as llm:
+    with made(server, clock, counts, **LIMITS.get(way, {})) as llm:
         assert llm.look()
         server.way = way
         with pytest.raises(LlmError) as caught:
@@ -136,7 +138,7 @@ def healed(llm: Llm, clock: Clock) -> None:
 @pytest.mark.parametrize("way", STREAM_CODES)
 def test_each_failure_of_a_stream(server: BadLlm, way: str) -> None:
     """The pieces that came are void: the iterator ends with the error."""
-    with made(server) as llm:
+    with made(server, **LIMITS.get(way, {})) as llm:
         assert llm.look()
         server.way = way
         with pytest.raises(LlmError) as caught:
@@ -169,7 +171,7 @@ def test_connection_refused_costs_nothing_and_heals() -> None:
 def test_a_dead_chat_trips_the_breaker(server: BadLlm) -> None:
     """After a time-out no second call is tried within the pause, and a look alone does not shorten the next one."""
     clock = Clock()
-    with made(server, clock) as llm:
+    with made(server, clock, **LIMITS["hang"]) as llm:
         llm.look()
         server.way = "hang"
         for pause in (2.0, 4.0):
