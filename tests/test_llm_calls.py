@@ -57,7 +57,13 @@ def server() -> Iterator[BadLlm]:
 def made(
     server: BadLlm, clock: Callable[[], float] = time.monotonic, counts: Counter[Any] | None = None, **changes: Any
 ) -> Iterator[Llm]:
-    options = {"host": server.url, "model": "tiny", "timeout_s": 60.0, "load_timeout_s": 60.0, "num_ctx": 2048} | changes
+    options = {
+        "host": server.url,
+        "model": "tiny",
+        "timeout_s": 60.0,
+        "load_timeout_s": 60.0,
+        "num_ctx": 2048,
+    } | changes
     seen = counts if counts is not None else Counter()
     llm = Llm(LlmOptions(**options), lambda purpose, outcome: seen.update([(purpose, outcome)]), clock)
     try:

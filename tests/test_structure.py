@@ -24,7 +24,11 @@ DISTRIBUTIONS = {  # the name in the index -> the name in an import
     "systemd-python": "systemd",
 }
 NEVER_IMPORTED = {"httptools"}  # uvicorn takes it by its presence
-COMES_WITH = {"starlette", "pydantic_core", "httpx"}  # of fastapi, pydantic and ollama, in whose place they are imported
+COMES_WITH = {
+    "starlette",
+    "pydantic_core",
+    "httpx",
+}  # of fastapi, pydantic and ollama, in whose place they are imported
 
 
 def tracked(pattern: str = "") -> list[Path]:
