@@ -22,14 +22,13 @@ from mindnetd.core.extract_answer import Question, Source, Wanted
 from mindnetd.core.followups import follow_ups
 from mindnetd.core.query import QuerySpec
 from mindnetd.core.querytext import parse_query
-from mindnetd.core.records import VISIBILITIES
-from mindnetd.core.reports import NAMED, Report, chosen, relevance
+from mindnetd.core.reports import NAMED, Report, relevance
 from mindnetd.core.results import ChunkText, Hit, QueryResult
 from mindnetd.core.route import Route, classify, topic
 from mindnetd.deadline import Deadline
 from mindnetd.errors import ModelError
 from mindnetd.lanes import lexical
-from mindnetd.lanes.entities import Community, EntitySnapshot, EntityView
+from mindnetd.lanes.entities import EntitySnapshot, EntityView
 from mindnetd.lanes.snapshot import HotSnapshot
 from mindnetd.search import EmbedQuery, Searcher, Vector, check
 from mindnetd.sight import Seen, Sight, entity_of, relation_of
@@ -99,6 +98,7 @@ class Asking:
     def __init__(self, searcher: Searcher, spec: QuerySpec, deadline: Deadline, sight: Sight) -> None:
         self._searcher, self._spec, self._deadline = searcher, spec, deadline
         self._snapshot, self._scope, self._chunks, self.view = sight.snapshot, sight.scope, sight.chunks, sight.view
+        self._reports = sight.reports
         self.revisions: set[int] = set()
         self._named = self.view.find(spec.text) if self.view else []
 
@@ -142,14 +142,13 @@ class Asking:
             result,
             entities=tuple(entity_of(view, n) for n in entities[:GIVEN_ENTITIES]),
             relationships=tuple(self._relations(view, keys)),
-            communities=tuple(r.as_dict() for r in chosen(self._reports(), worth, GIVEN_COMMUNITIES, whole=False)),
+            communities=tuple(r.as_dict() for r in self._reports.chosen(worth, GIVEN_COMMUNITIES, whole=False)),
         )
 
     def _relations(self, view: EntityView, keys: Sequence[int]) -> list[dict[str, Any]]:
         """The relations that these chunks say, heaviest first."""
         relations = view.snapshot.relations
-        here = np.unique(relations.support[np.isin(relations.support_chunk, np.array(keys, np.int64))])
-        shown = [n for n in here.tolist() if view.relation_counts[n]]
+        shown = view.relations_of(keys)
         shown.sort(key=lambda n: (-float(relations.weight[n]), relations.id[n]))
         return [relation_of(view, n) for n in shown[:GIVEN_RELATIONS]]
 
@@ -163,7 +162,7 @@ class Asking:
         for rank, hit in enumerate(() if self.view is None or whole else found.hits[:WIDE]):
             for n in self.view.of_chunks([hit.chunk.key]) if self.view and hit.chunk else ():
                 worth[n] = worth.get(n, 0.0) + 1.0 / (1.0 + rank / 3)
-        reports = chosen(self._reports(), worth, REPORTS, whole=whole)
+        reports = self._reports.chosen(worth, REPORTS, whole=whole)
         self._deadline.check()
         result = self._enriched(route, found, found.hits[: self._spec.top_k], found.hits[:LOOKED_AT])
         question = self._question(answer=True, text=about)
@@ -209,35 +208,6 @@ class Asking:
         at = np.flatnonzero(self._snapshot.doc_key == chunk.key)
         note = self._snapshot.notes[int(self._snapshot.doc_note[at[0]])] if len(at) else None
         return Source(chunk, note.path, note.title, note.lang, rank) if note else None
-
-    def _reports(self) -> list[Report]:
-        """The communities as this question may see them."""
-        if self.view is None:
-            return []
-        levels = self._spec.filters.visibility
-        highest = max(levels, key=VISIBILITIES.index)
-        whole = set(VISIBILITIES[: VISIBILITIES.index(highest) + 1]) <= set(levels) and not self._spec.filters.narrows
-        shown = (self._report(one, whole=whole) for one in self.view.communities() if one.visibility == highest)
-        return [report for report in shown if report is not None]
-
-    def _report(self, one: Community, *, whole: bool) -> Report | None:
-        """As made, if everything that it was made from may be seen and is still there; else only what may and is."""
-        assert self.view is not None
-        members = frozenset(n for n in one.members if self.view.seen[n])
-        sentences = tuple((key, sentence) for key, _, sentence in one.sources if key in self._chunks)
-        if not members or not sentences:
-            return None
-        intact = whole and len(sentences) == len(one.sources) and len(members) == len(one.members)
-        title = one.title if intact else self._named_by(members)
-        summary = one.summary if intact else " ".join(sentence for _, sentence in sentences)
-        how = one.summary_source if intact else "extractive"
-        return Report(one.id, one.label, one.level, title, summary, how, one.updated, members, sentences)
-
-    def _named_by(self, members: frozenset[int]) -> str:
-        """A title of the members that are mentioned most."""
-        assert self.view is not None
-        mentions, names = self.view.mention_counts, self.view.names
-        return ", ".join(names[n] for n in sorted(members, key=lambda n: (-int(mentions[n]), names[n]))[:3])
 
     # ----------------------------------------------------------------------------------------------------------- drift
 

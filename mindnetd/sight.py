@@ -7,51 +7,90 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mindnetd.core.filters import Filters
 from mindnetd.core.query import QuerySpec
-from mindnetd.lanes.entities import EntitySnapshot, EntityView
+from mindnetd.core.records import VISIBILITIES
+from mindnetd.core.reports import Report, Reports
+from mindnetd.lanes.entities import Community, EntitySnapshot, EntityView
 from mindnetd.lanes.snapshot import HotSnapshot, Scope
 
 _KEPT = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sight:
     """``scope``: by level and flags; ``chunks`` and ``view``: by filters too. No ``view`` while there is no graph."""
 
     snapshot: HotSnapshot
     scope: Scope
-    chunks: frozenset[int]
-    view: EntityView | None
+    filters: Filters
+    chunks: frozenset[int] = frozenset()
+    view: EntityView | None = None
+
+    @cached_property
+    def reports(self) -> Reports:
+        """The communities as this sight has them: each as made, or only what of it may be seen and is still there."""
+        if self.view is None:
+            return Reports(())
+        levels = self.filters.visibility
+        highest = max(levels, key=VISIBILITIES.index)
+        whole = set(VISIBILITIES[: VISIBILITIES.index(highest) + 1]) <= set(levels) and not self.filters.narrows
+        made = [one for one in self.view.communities() if one.visibility == highest]
+        return Reports([report for one in made if (report := _report(self, self.view, one, whole=whole))])
 
 
 class Seen:
-    """Makes sights; which notes and chunks pass is remembered for the last few revisions and filters. Any thread."""
+    """Makes sights; the last few are remembered, since most questions may see the same. Any thread."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, int, Filters, frozenset[str]], tuple[list[int], frozenset[int]]] = {}
+        self._kept: dict[tuple[Filters, frozenset[str]], tuple[HotSnapshot, EntitySnapshot, Sight]] = {}
 
     def of(self, spec: QuerySpec, exclude_flags: Sequence[str], snapshot: HotSnapshot, graph: EntitySnapshot) -> Sight:
         """What `spec` may see of this revision."""
         hidden = [flag for flag in exclude_flags if flag not in spec.filters.include_flags]
-        scope = snapshot.scope(spec.filters.visibility, hidden)
+        key = (spec.filters, frozenset(hidden))
+        kept = self._kept.get(key)
+        if kept is not None and kept[0] is snapshot and kept[1] is graph:
+            return kept[2]
+        sight = self._made(spec.filters, hidden, snapshot, graph)
+        if len(self._kept) >= _KEPT:
+            self._kept.clear()  # also what holds snapshots of former revisions in memory
+        self._kept[key] = snapshot, graph, sight
+        return sight
+
+    def _made(self, filters: Filters, hidden: Sequence[str], snapshot: HotSnapshot, graph: EntitySnapshot) -> Sight:
+        scope = snapshot.scope(filters.visibility, hidden)
         if not graph.id:
-            return Sight(snapshot, scope, frozenset(), None)
-        key = (snapshot.revision, snapshot.vectors.generation, spec.filters, frozenset(hidden))
-        found = self._kept.get(key)
-        if found is None:
-            docs = snapshot.narrowed(scope, spec.filters)
-            slots = np.unique(snapshot.doc_note[docs]).tolist()
-            notes = [note.key for slot in slots if (note := snapshot.notes[slot]) is not None]
-            found = sorted(notes), frozenset(snapshot.doc_key[docs].tolist())
-            if len(self._kept) >= _KEPT:
-                self._kept.clear()
-            self._kept[key] = found
-        return Sight(snapshot, scope, found[1], graph.visible(found[0]))
+            return Sight(snapshot, scope, filters)
+        docs = snapshot.narrowed(scope, filters)
+        slots = np.unique(snapshot.doc_note[docs]).tolist()
+        notes = [note.key for slot in slots if (note := snapshot.notes[slot]) is not None]
+        chunks = frozenset(snapshot.doc_key[docs].tolist())
+        return Sight(snapshot, scope, filters, chunks, graph.visible(notes))
+
+
+def _report(sight: Sight, view: EntityView, one: Community, *, whole: bool) -> Report | None:
+    """As made, if everything that it was made from may be seen and is still there; else only what may and is."""
+    members = frozenset(n for n in one.members if view.seen[n])
+    sentences = tuple((key, sentence) for key, _, sentence in one.sources if key in sight.chunks)
+    if not members or not sentences:
+        return None
+    intact = whole and len(sentences) == len(one.sources) and len(members) == len(one.members)
+    title = one.title if intact else _named_by(view, members)
+    summary = one.summary if intact else " ".join(sentence for _, sentence in sentences)
+    how = one.summary_source if intact else "extractive"
+    return Report(one.id, one.label, one.level, title, summary, how, one.updated, members, sentences)
+
+
+def _named_by(view: EntityView, members: frozenset[int]) -> str:
+    """A title of the members that are mentioned most."""
+    mentions, names = view.mention_counts, view.names
+    return ", ".join(names[n] for n in sorted(members, key=lambda n: (-int(mentions[n]), names[n]))[:3])
 
 
 def entity_of(view: EntityView, n: int) -> dict[str, Any]:

@@ -45,28 +45,42 @@ class Report:
         }
 
 
-def chosen(reports: Sequence[Report], worth: Mapping[int, float], count: int, *, whole: bool) -> list[Report]:
-    """At most `count` reports, the best first; `worth` is what each entity counts, `whole` asks for no topic."""
-    if not reports:
-        return []
-    if whole:
-        top = min(report.level for report in reports)
-        ranked = sorted((r for r in reports if r.level == top), key=lambda r: (-len(r.members), r.title, r.id))
-    else:
-        scores = {report.id: relevance(report, worth) for report in reports}
-        ranked = sorted((r for r in reports if scores[r.id] > 0), key=lambda r: (-scores[r.id], r.level, r.title, r.id))
-    taken: list[Report] = []
-    for report in ranked:
-        if len(taken) == count:
-            break
-        if all(not _repeats(report, other) for other in taken):
-            taken.append(report)
-    return taken
+class Reports:
+    """All communities as one asker may see them, ready to be chosen from. Made once, never changed."""
+
+    def __init__(self, reports: Sequence[Report]) -> None:
+        self.all = tuple(reports)
+        self._of: dict[int, list[Report]] = {}
+        for report in self.all:
+            for member in report.members:
+                self._of.setdefault(member, []).append(report)
+
+    def chosen(self, worth: Mapping[int, float], count: int, *, whole: bool) -> list[Report]:
+        """At most `count` reports, the best first; `worth` is what each entity counts, `whole` asks for no topic."""
+        if whole:
+            top = min((report.level for report in self.all), default=0)
+            ranked = sorted((r for r in self.all if r.level == top), key=lambda r: (-len(r.members), r.title, r.id))
+        else:
+            scores = self._relevant(worth)
+            found = [report for report, score in scores.values() if score > 0]
+            ranked = sorted(found, key=lambda r: (-scores[r.id][1], r.level, r.title, r.id))
+        taken: list[Report] = []
+        for report in ranked:
+            if len(taken) == count:
+                break
+            if all(not _repeats(report, other) for other in taken):
+                taken.append(report)
+        return taken
+
+    def _relevant(self, worth: Mapping[int, float]) -> dict[str, tuple[Report, float]]:
+        """The reports with a member that counts, and how relevant they are. Most reports have none: not looked at."""
+        near = {report.id: report for member in worth for report in self._of.get(member, ())}
+        return {key: (report, relevance(report, worth)) for key, report in near.items()}
 
 
 def relevance(report: Report, worth: Mapping[int, float]) -> float:
     """What the members count, over the root of how many there are (so that neither one name nor sheer size decides)."""
-    found = sum(worth.get(member, 0.0) for member in report.members)
+    found = sum(value for member, value in worth.items() if member in report.members)
     return found / math.sqrt(len(report.members) + 4.0)
 
 

@@ -8,9 +8,10 @@ changes an `EntityIndex`; any thread reads snapshots.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from mindnetd.core.identity import fold
 from mindnetd.core.naming import Directory
 
+V = TypeVar("V")
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
@@ -137,6 +139,20 @@ class EntitySnapshot:
         """Entity id -> number."""
         return {entity_id: number for number, entity_id in enumerate(self.id)}
 
+    @cached_property
+    def spelled(self) -> dict[int, list[Spelling]]:
+        """Entity -> its spellings in ``mentions``."""
+        found: dict[int, list[Spelling]] = {}
+        for one in self.mentions.spellings:
+            found.setdefault(one.entity, []).append(one)
+        return found
+
+    @cached_property
+    def said_by(self) -> tuple[Ints, Ints]:
+        """The chunks of ``relations.support_chunk``, ascending, and the relation that each says."""
+        order = np.argsort(self.relations.support_chunk, kind="stable")
+        return self.relations.support_chunk[order], self.relations.support[order]
+
     @property
     def stale(self) -> bool:
         """Notes have changed since the corpus-wide stage."""
@@ -153,6 +169,18 @@ class EntitySnapshot:
                 self._views.clear()
             self._views[mark] = view
         return view
+
+
+class _Lazily(dict[int, V]):
+    """number -> what ``make`` gives for it, made when it is first asked for."""
+
+    def __init__(self, make: Callable[[int], V]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, number: int) -> V:
+        made = self[number] = self._make(number)
+        return made
 
 
 class EntityView:
@@ -193,33 +221,38 @@ class EntityView:
         return np.array(sorted(found.tolist(), key=lambda n: (-self.mention_counts[n], names[n], n)), dtype=np.int64)
 
     @cached_property
-    def _spellings(self) -> dict[int, dict[str, int]]:
+    def _spellings(self) -> Mapping[int, dict[str, int]]:
         """Entity -> spelling -> count, of allowed notes."""
-        allowed, changed = set(self._allowed.tolist()), self.snapshot.changed
-        found: dict[int, dict[str, int]] = {}
-        parts = (self.snapshot.mentions, *changed.values())
-        for number, part in enumerate(parts):
+        fresh: dict[int, list[Spelling]] = {}
+        for part in self.snapshot.changed.values():
             for one in part.spellings:
-                if one.note in allowed and not (number == 0 and one.note in changed):
-                    names = found.setdefault(one.entity, {})
+                fresh.setdefault(one.entity, []).append(one)
+
+        def spelled(number: int) -> dict[str, int]:
+            kept = [s for s in self.snapshot.spelled.get(number, ()) if s.note not in self.snapshot.changed]
+            names: dict[str, int] = {}
+            for one in (*kept, *fresh.get(number, ())):
+                if self.allows(one.note):
                     names[one.name] = names.get(one.name, 0) + one.count
-        return found
+            return names
+
+        return _Lazily(spelled)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Mapping[int, str]:
         """By entity number: its name, else, where no allowed note spells it so, the commonest of their spellings."""
-        return tuple(map(self._name, range(len(self.snapshot.id))))
+        return _Lazily(self._name)
 
     def _name(self, number: int) -> str:
         canonical = self.snapshot.name[number]
-        spelled = self._spellings.get(number, {})
+        spelled = self._spellings[number]
         if not spelled or canonical in spelled:
             return canonical if spelled else ""
         return min(spelled, key=lambda name: (-spelled[name], name))
 
     def aliases(self, number: int) -> tuple[str, ...]:
         """Other spellings of an entity in allowed notes, commonest first."""
-        spelled = self._spellings.get(number, {})
+        spelled = self._spellings[number]
         own = self.names[number]
         return tuple(sorted((name for name in spelled if name != own), key=lambda name: (-spelled[name], name)))
 
@@ -269,7 +302,7 @@ class EntityView:
         return max(numbers, key=lambda n: (int(self.mention_counts[n]), -n), default=None)
 
     def _shows(self, number: int, key: str) -> bool:
-        return any(fold(name) == key for name in self._spellings.get(number, {}))
+        return any(fold(name) == key for name in self._spellings[number])
 
     def of_chunks(self, chunks: Iterable[int | str]) -> list[int]:
         """Entities of these chunks (keys or ids), most mentions in them first."""
@@ -278,11 +311,20 @@ class EntityView:
         wanted = {chunk for chunk in asked if isinstance(chunk, str)}
         if wanted:
             keys |= {key for chunk_id, key in self._chunk_keys.items() if chunk_id in wanted}
-        inside = np.isin(self._chunk, np.fromiter(keys, dtype=np.int64))
-        counts = np.bincount(self._entity[inside], self._count[inside], minlength=len(self.snapshot.id))
-        found = np.flatnonzero(counts).tolist()
+        chunk, entity, count = self._by_chunk
+        counts: dict[int, int] = {}
+        for key in keys:
+            here = slice(*np.searchsorted(chunk, (key, key + 1)).tolist())
+            for n, times in zip(entity[here].tolist(), count[here].tolist(), strict=True):
+                counts[n] = counts.get(n, 0) + times
         names = self.names
-        return sorted(found, key=lambda n: (-counts[n], -self.snapshot.weight[n], names[n]))
+        return sorted(counts, key=lambda n: (-counts[n], -self.snapshot.weight[n], names[n]))
+
+    @cached_property
+    def _by_chunk(self) -> tuple[Ints, Ints, Ints]:
+        """Chunk, entity and count of every mention, by chunk."""
+        order = np.argsort(self._chunk, kind="stable")
+        return self._chunk[order], self._entity[order], self._count[order]
 
     @cached_property
     def _chunk_keys(self) -> dict[str, int]:
@@ -329,6 +371,14 @@ class EntityView:
             weight = float(relations.weight[rel]) * min(1.0, count / max(1, int(relations.count[rel])))
             found.append(Neighbour(rel, other, relations.type[rel], weight, count, outgoing))
         return sorted(found, key=lambda one: (-one.weight, -one.count, self.names[one.entity], one.relation))
+
+    def relations_of(self, chunks: Iterable[int]) -> list[int]:
+        """Visible relations that the chunks with these keys say, ascending."""
+        said_by, relation = self.snapshot.said_by
+        found: set[int] = set()
+        for key in chunks:
+            found.update(relation[slice(*np.searchsorted(said_by, (key, key + 1)).tolist())].tolist())
+        return sorted(n for n in found if self.relation_counts[n])
 
     def relation_chunks(self, relation: int) -> Ints:
         """Keys of the allowed chunks that say so."""
@@ -390,7 +440,7 @@ class EntityIndex:
             changed.update(dict.fromkeys(gone, NO_MENTIONS))
             changed.update(mentions)
             fresh = replace(self._snapshot, revision=revision, changed=changed, _views={})
-            for name in ("directory", "numbers"):  # depends on nothing that a note's commit changes
+            for name in ("directory", "numbers", "spelled", "said_by"):  # no note's commit changes what these are of
                 if name in self._snapshot.__dict__:
                     fresh.__dict__[name] = self._snapshot.__dict__[name]
             self._snapshot = fresh
