@@ -128,7 +128,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         engine = opened(args.vault.resolve(), Path(folder), args.model_cache)
         searcher = Searcher(engine.hot, StoreTexts(engine.db), engine.model.embed_query)
-        modes = Modes(lambda: searcher, engine.hot.snapshot, lambda: engine.entities.snapshot)
+        modes = Modes(lambda: searcher, engine.hot.snapshot, engine.entities.of)
         answerer = Answerer(engine.counter, lambda: None)
         for n, line in enumerate(asked.splitlines(), 1):
             if args.only and n not in args.only:

@@ -1,10 +1,10 @@
-"""Communities of the entity graph: found, recognised, named and summed up, for each level of visibility on its own.
+"""Communities of the entity graphs: found, recognised, named and summed up, for each audience on its own.
 
-    graph that a level may see > Leiden, from the last run on > ids carried over > titles and summaries where needed
+    graph of an audience > Leiden, from the last run on > ids carried over > titles and summaries where needed
 
-`build` touches nothing and may run on any thread; the rows are for ``store.write_communities``. What a level may not
-see is left out before anything is counted, so no community, title or summary of it tells of what is hidden (law 9);
-flagged notes are in none. Leiden is graspologic-native's (MIT), seeded, over nodes and edges in a fixed order.
+`build` touches nothing and may run on any thread; the rows are for ``store.write_communities``. A graph knows only the
+notes that its audience may see, so no community, title or summary tells of what is hidden (law 9). Leiden is
+graspologic-native's (MIT), seeded, over nodes and edges in a fixed order.
 
 Not for: entities and relations (``corpus``), when it is done (``rebuild``).
 """
@@ -15,18 +15,19 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
 
 from mindnetd.community_texts import AboutIt
+from mindnetd.core.audiences import Audiences
 from mindnetd.core.community_ids import CommunityRow, Told, carried_over, community_uuid, members_hash
 from mindnetd.core.leiden_graph import Cluster, Ints, hierarchy
-from mindnetd.core.records import VISIBILITIES, Visibility
 from mindnetd.core.results import ChunkText
 from mindnetd.core.summaries import summary_of, title_of
 from mindnetd.lanes.entities import EntitySnapshot
+from mindnetd.lanes.entity_index import Graphs
 from mindnetd.lanes.level_graph import LevelGraph
 from mindnetd.leiden import Leiden
 from mindnetd.store.read_communities import ChunkColumns, CommunityInputs
@@ -35,7 +36,7 @@ TextsOf = Callable[[Sequence[int]], Mapping[int, ChunkText]]
 Summarise = Callable[[str, Sequence[str], Sequence[str]], str | None]
 """(title, names, sentences) -> a summary in the words of a model, or None where it has none to give."""
 
-VERSION = 1
+VERSION = 2
 """Raise it when equal inputs give other communities, titles or summaries."""
 _NAMED = 12
 """Names that a model is told."""
@@ -45,11 +46,10 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class CommunityOptions:
-    """What decides communities, beside the graph. ``levels`` are those whose readers get some."""
+    """What decides communities, beside the graph."""
 
     prefix: str = "mindnet"
     max_cluster_size: int = 50
-    levels: tuple[Visibility, ...] = ("public", "internal")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Communities:
     """All communities, as they shall be stored; ``last`` is what is stored now. ``seconds`` are of the processor."""
 
     state: str
-    revision: int
+    audiences: Audiences
     rows: tuple[CommunityRow, ...]
     last: tuple[CommunityRow, ...]
     kept_ids: int
@@ -67,9 +67,10 @@ class Communities:
 
 
 def state_of(inputs: CommunityInputs, graph_state: str, options: CommunityOptions) -> str:
-    """The signature of everything that communities are made from. `graph_state` is that of the entity graph."""
-    digest = hashlib.sha256(repr((VERSION, graph_state, options, inputs.notes.lang)).encode())
-    for column in (inputs.notes.key, inputs.notes.level, inputs.notes.flagged, inputs.chunks.key, inputs.chunks.mark):
+    """The signature of everything that communities are made from. `graph_state` is that of the entity graphs."""
+    notes = inputs.notes
+    digest = hashlib.sha256(repr((VERSION, graph_state, options, notes.lang, notes.visibility, notes.flags)).encode())
+    for column in (notes.key, inputs.chunks.key, inputs.chunks.mark):
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
 
@@ -82,7 +83,7 @@ class Material:
     many of how many summaries are done, and may raise to stop.
     """
 
-    graph: EntitySnapshot
+    graphs: Graphs
     inputs: CommunityInputs
     texts_of: TextsOf
     state: str
@@ -96,47 +97,37 @@ class Material:
 def build(material: Material) -> Communities:
     """All communities. Raises what reading texts and ``check`` raise."""
     started = time.thread_time()
-    inputs, options = material.inputs, material.options
-    last = () if material.cold else inputs.last
+    inputs, graphs = material.inputs, material.graphs
     builder = _Builder(material)
     rows: list[CommunityRow] = []
-    before: tuple[Ints, list[CommunityRow]] | None = None
-    for level in options.levels:
-        keys = allowed_notes(inputs, level)
-        mine = [row for row in last if row.visibility == level]
-        if before is not None and not mine and np.array_equal(before[0], keys):
-            made = _for_other_readers(before[1], level, options.prefix)
-        else:
-            made = builder.level(level, keys, mine)
-        before = keys, made
+    kept_ids = 0
+    for name, graph in graphs.by_name.items():
+        levels = [one for one, mine in graphs.audiences.names.items() if mine == name]
+        last = () if material.cold else inputs.last_of(levels)
+        made = builder.audience(name, graph, allowed_notes(inputs, graphs.audiences, name), last)
+        ids = {row.id for row in last}
+        kept_ids += sum(row.id in ids for row in made)
         rows += made
-    ids = {row.id for row in last}
     builder.seconds["all"] = time.thread_time() - started
     return Communities(
         state=material.state,
-        revision=inputs.revision,
+        audiences=graphs.audiences,
         rows=tuple(rows),
         last=inputs.last,
-        kept_ids=sum(row.id in ids for row in rows),
+        kept_ids=kept_ids,
         kept_summaries=len(rows) - builder.remade,
         remade=builder.remade,
         seconds={name: round(value, 4) for name, value in builder.seconds.items()},
     )
 
 
-def allowed_notes(inputs: CommunityInputs, level: Visibility) -> Ints:
-    """Keys of the notes that communities of a level are made from, ascending."""
+def allowed_notes(inputs: CommunityInputs, audiences: Audiences, name: str) -> Ints:
+    """Keys of the notes that the audience of this name may see now, ascending."""
     notes = inputs.notes
-    return notes.key[(notes.level <= VISIBILITIES.index(level)) & ~notes.flagged]
-
-
-def _for_other_readers(rows: Sequence[CommunityRow], level: Visibility, prefix: str) -> list[CommunityRow]:
-    """The same communities for a level that sees the same notes; only their ids are its own."""
-    ids = {row.id: community_uuid(prefix, level, row.level, row.members_hash) for row in rows}
-    return [
-        replace(row, id=ids[row.id], parent=None if row.parent is None else ids[row.parent], visibility=level)
-        for row in rows
-    ]
+    sights = list(zip(notes.visibility, notes.flags, strict=True))
+    admitted = {sight: audiences.admit(name, *sight) for sight in set(sights)}
+    keys: Ints = notes.key[np.fromiter((admitted[sight] for sight in sights), dtype=bool, count=len(sights))]
+    return keys
 
 
 @dataclass(slots=True)
@@ -155,7 +146,7 @@ class _Builder:
     """One rebuild."""
 
     def __init__(self, material: Material) -> None:
-        self._graph, self._inputs, self._options = material.graph, material.inputs, material.options
+        self._inputs, self._options = material.inputs, material.options
         self._texts_of, self._now = material.texts_of, material.now
         self._summarise, self._check = material.summarise, material.check
         self._leiden = Leiden(material.options.max_cluster_size)
@@ -163,19 +154,22 @@ class _Builder:
         self.seconds = {"graph": 0.0, "leiden": 0.0, "recognise": 0.0, "summaries": 0.0}
         self.remade = 0
 
-    def level(self, level: Visibility, keys: Ints, last: Sequence[CommunityRow]) -> list[CommunityRow]:
-        """The communities of one level of visibility."""
+    def audience(
+        self, name: str, graph: EntitySnapshot, keys: Ints, last: Sequence[CommunityRow]
+    ) -> list[CommunityRow]:
+        """The communities of one audience."""
         with self._timed("graph"):
-            shown = LevelGraph(self._graph, keys)
+            shown = LevelGraph(graph, keys)
+            ids = [graph.id[n] for n in shown.weighted.node.tolist()]
         with self._timed("leiden"):
-            labels = last_labels([self._graph.id[n] for n in shown.weighted.node.tolist()], last)
+            labels = last_labels(ids, last)
             clusters = hierarchy(shown.weighted, labels, self._options.max_cluster_size, self._leiden)
         self._check(0, len(clusters))
         with self._timed("recognise"):
-            drafts = self._recognise(shown, clusters, level, last)
+            drafts = self._recognise(shown, ids, clusters, last)
         with self._timed("summaries"):
             told = self._tell(shown, drafts, {row.id: row for row in last})
-        return self._labelled(drafts, told, level)
+        return self._labelled(drafts, told, name)
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
@@ -184,10 +178,9 @@ class _Builder:
         self.seconds[name] += time.thread_time() - began
 
     def _recognise(
-        self, shown: LevelGraph, clusters: Sequence[Cluster], level: Visibility, last: Sequence[CommunityRow]
+        self, shown: LevelGraph, ids: Sequence[str], clusters: Sequence[Cluster], last: Sequence[CommunityRow]
     ) -> list[_Draft]:
         """Ids, carried over where a community goes on, and the hashes of what it is made from."""
-        ids = [self._graph.id[n] for n in shown.weighted.node.tolist()]
         entities = [tuple(ids[n] for n in cluster.members.tolist()) for cluster in clusters]
         same = carried_over(
             [(cluster.level, members) for cluster, members in zip(clusters, entities, strict=True)],
@@ -201,13 +194,13 @@ class _Builder:
             community = last[same[number]].id if number in same else ""
             again = digest
             while not community or (number not in same and community in taken):
-                community = community_uuid(self._options.prefix, level, cluster.level, again)
+                community = community_uuid(self._options.prefix, cluster.level, again)
                 again = members_hash((again,))
             taken.add(community)
             drafts.append(_Draft(cluster, community, members, digest, texts[number]))
         return drafts
 
-    def _labelled(self, drafts: Sequence[_Draft], told: Sequence[_Said], level: Visibility) -> list[CommunityRow]:
+    def _labelled(self, drafts: Sequence[_Draft], told: Sequence[_Said], audience: str) -> list[CommunityRow]:
         """Rows with labels by level, size and id, and their parents' ids."""
         order = sorted(
             range(len(drafts)), key=lambda n: (drafts[n].cluster.level, -len(drafts[n].entities), drafts[n].id)
@@ -227,7 +220,7 @@ class _Builder:
                 summary_source=said.source,
                 members_hash=draft.members_hash,
                 texts_hash=draft.texts_hash,
-                visibility=level,
+                audience=audience,
                 updated=said.updated,
                 members=draft.entities,
                 sources=said.sources,

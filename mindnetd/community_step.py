@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from mindnetd.communities import Communities, CommunityOptions, Material, Summarise, build, state_of
 from mindnetd.core.community_ids import CommunityRow
-from mindnetd.core.records import VISIBILITIES
 from mindnetd.errors import MindnetError
 from mindnetd.events import Event
 from mindnetd.lanes.entities import Community, EntitySnapshot
+from mindnetd.lanes.entity_index import Graphs
 from mindnetd.lanes.hot import HotDelta
 from mindnetd.store import read
 from mindnetd.store.read_communities import CommunityInputs, load_inputs
@@ -40,7 +40,7 @@ def rebuild(
     """
     inputs = load_inputs(engine.db)
     options = options_of(engine)
-    graph = engine.entities.snapshot
+    graphs = engine.entities.graphs
     state = state_of(inputs, read.load_meta(engine.db).get("corpus_state", ""), options)
     if state == inputs.state and not cold and not (summarise and _unwritten(inputs)):
         return figures(None, inputs)
@@ -51,7 +51,7 @@ def rebuild(
 
     made = build(
         Material(
-            graph,
+            graphs,
             inputs,
             lambda keys: read.texts(engine.db, keys),
             state,
@@ -73,10 +73,8 @@ def _unwritten(inputs: CommunityInputs) -> bool:
 
 
 def options_of(engine: Engine) -> CommunityOptions:
-    """From the configuration: nobody can ask for more than ``privacy.max_query_visibility``."""
-    config = engine.config
-    highest = VISIBILITIES.index(config.privacy.max_query_visibility)
-    return CommunityOptions(config.id_prefix, config.graph.max_cluster_size, VISIBILITIES[: highest + 1])
+    """From the configuration."""
+    return CommunityOptions(engine.config.id_prefix, engine.config.graph.max_cluster_size)
 
 
 def figures(made: Communities | None, inputs: CommunityInputs) -> dict[str, Any]:
@@ -95,16 +93,29 @@ def figures(made: Communities | None, inputs: CommunityInputs) -> dict[str, Any]
 
 def _store(engine: Engine, made: Communities) -> int:
     """On the writer thread: swap them in."""
-    revision = commit_communities(engine.db, made.rows, made.last, made.state)
-    engine.entities.load(with_communities(engine.entities.snapshot, revision, made.rows))
+    revision = commit_communities(engine.db, made.rows, made.last, made.state, made.audiences)
+    engine.entities.load(with_communities(engine.entities.graphs, revision, made.rows))
     engine.hot.apply(HotDelta(revision))
     return revision
 
 
-def with_communities(snapshot: EntitySnapshot, revision: int, rows: Sequence[CommunityRow]) -> EntitySnapshot:
-    """The graph with other communities; what notes have said since it was made stays."""
-    numbers = snapshot.numbers
-    communities = tuple(
+def with_communities(graphs: Graphs, revision: int, rows: Sequence[CommunityRow]) -> Graphs:
+    """The graphs with other communities; what notes have said since they were made stays."""
+    fresh = {
+        name: replace(
+            graph,
+            revision=revision,
+            communities=_communities(graph, [r for r in rows if r.audience == name]),
+            _views={},
+        )
+        for name, graph in graphs.by_name.items()
+    }
+    return replace(graphs, by_name=fresh, revision=revision)
+
+
+def _communities(graph: EntitySnapshot, rows: Sequence[CommunityRow]) -> tuple[Community, ...]:
+    numbers = graph.numbers
+    return tuple(
         Community(
             id=row.id,
             label=row.label,
@@ -114,11 +125,9 @@ def with_communities(snapshot: EntitySnapshot, revision: int, rows: Sequence[Com
             summary=row.summary,
             summary_source=row.summary_source,
             size=row.size,
-            visibility=row.visibility,
             updated=row.updated.strftime("%Y-%m-%dT%H:%M:%SZ"),
             members=tuple(sorted(numbers[member] for member in row.members if member in numbers)),
             sources=tuple((one.chunk_key, one.chunk_id, one.sentence) for one in row.sources),
         )
-        for row in sorted(rows, key=lambda row: (VISIBILITIES.index(row.visibility), row.level, row.label, row.id))
+        for row in sorted(rows, key=lambda row: (row.level, row.label, row.id))
     )
-    return replace(snapshot, revision=revision, communities=communities, _views={})

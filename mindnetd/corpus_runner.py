@@ -39,9 +39,8 @@ def build_graph(engine: Engine, write: Write, *, force: bool, stop: Callable[[],
 
     Raises StoreError, and EmbeddingStoppedError where `stop` turned true.
     """
-    options = CorpusOptions(engine.config.id_prefix, engine.config.graph.dedup_threshold)
     embedder = engine.model.embedder
-    prepared = prepare(engine.db, options, embedder, force=force, stop=stop)
+    prepared = prepare(engine.db, options_of(engine), embedder, force=force, stop=stop)
     if prepared.rows is not None:
         engine.metrics.other_embeddings.inc(prepared.embedded)
 
@@ -52,6 +51,18 @@ def build_graph(engine: Engine, write: Write, *, force: bool, stop: Callable[[],
 
         write(store)
     return prepared
+
+
+def options_of(engine: Engine) -> CorpusOptions:
+    """What the configuration and the note types say of the graphs."""
+    config = engine.config
+    return CorpusOptions(
+        prefix=config.id_prefix,
+        threshold=config.graph.dedup_threshold,
+        hiding=tuple(config.privacy.exclude_flags),
+        highest=config.privacy.max_query_visibility,  # type: ignore[arg-type]  # as the configuration allows it
+        derive=engine.indexer.options,
+    )
 
 
 class CorpusRunner:
@@ -72,6 +83,7 @@ class CorpusRunner:
         self._force = self._cold = False
         self._waiting: list[str] = []
         self._stopping = False
+        self._audiences: tuple[frozenset[str], str] | None = None
         self._thread: threading.Thread | None = None
         self.last: dict[str, Any] | None = None
         """The run that ended last: when, seconds, whether anything had changed, figures or its error."""
@@ -109,12 +121,27 @@ class CorpusRunner:
         return {"running": self.running, "last": self.last}
 
     def _first(self) -> None:
-        """A vault that has been read but has no graph yet gets one, once its vectors are there or will not come."""
+        """A vault that has been read but has no graph yet gets one, once its vectors are there or will not come.
+
+        So does one whose graph knows a note that has been hidden since, or was made for other askers than now.
+        """
         engine = self._engine
+        if engine.entities.withdrawn() or self._other_audiences():
+            self.ask()  # what was chosen by a note that is hidden now must not stay for long
+            return
         if self.last is not None or self.running or engine.entities.snapshot.built_at is not None:
             return
         if self._settled() and not engine.queue.pending() and engine.hot.snapshot().all_notes():
             self.ask()
+
+    def _other_audiences(self) -> bool:
+        """Whether the configuration lets others ask than when the graphs were made; once for each."""
+        graphs, options = self._engine.entities.graphs, options_of(self._engine)
+        wanted = (frozenset(options.hiding), options.highest)
+        if graphs.built_at is None or wanted in (self._audiences, (graphs.audiences.hiding, graphs.audiences.highest)):
+            return False
+        self._audiences = wanted
+        return True
 
     def _run(self) -> None:
         while True:

@@ -30,7 +30,7 @@ from mindnetd.inference import memory
 from mindnetd.inference.backends import choose_backend
 from mindnetd.inference.embedder import EmbedderOptions
 from mindnetd.inference.tokenizer import PinnedCounter
-from mindnetd.lanes.entities import EntityIndex
+from mindnetd.lanes.entity_index import EntityIndex
 from mindnetd.lanes.hot import HotDelta, HotIndex
 from mindnetd.metrics import Metrics
 from mindnetd.settings.types import types_of
@@ -42,7 +42,7 @@ from mindnetd.watching.vaultio import RootId
 from mindnetd.writing.backlog import EmbedQueue, Vectors
 from mindnetd.writing.bulk import Bulk
 from mindnetd.writing.embedding import ModelHolder
-from mindnetd.writing.entity_feed import load_graph
+from mindnetd.writing.entity_feed import load_graphs
 from mindnetd.writing.known import load_hot_index
 from mindnetd.writing.runs import Run, vault_revision
 from mindnetd.writing.stages import Stages
@@ -152,7 +152,7 @@ class Engine:
     def _load(self) -> None:
         columns = self._columns()
         load_hot_index(self.hot, columns)
-        self.entities.load(load_graph(self.db))
+        self.entities.load(load_graphs(self.db))
         self.indexer.known.load(self.db, columns.notes)
         if self.model.embedder is not None:
             self._enqueue_missing(columns)

@@ -21,7 +21,7 @@ from mindnetd.core.records import Diagnostic, FileKind, FileStat, NoteMeta, Vaul
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.events import Event, EventBus
 from mindnetd.inference.embedder import Embedder
-from mindnetd.lanes.entities import EntityIndex
+from mindnetd.lanes.entity_index import EntityIndex
 from mindnetd.lanes.hot import HotDelta, HotIndex
 from mindnetd.metrics import Metrics
 from mindnetd.store import read, write

@@ -71,7 +71,7 @@ class Modes:
         self,
         searcher: Callable[[], Searcher],
         snapshot: Callable[[], HotSnapshot],
-        entities: Callable[[], EntitySnapshot],
+        entities: Callable[[Sequence[str]], EntitySnapshot],
     ) -> None:
         self._searcher, self._snapshot, self._entities = searcher, snapshot, entities
         self._seen = Seen()
@@ -83,8 +83,8 @@ class Modes:
         """
         check(spec)
         for _ in range(_ATTEMPTS):
-            searcher = self._searcher()
-            sight = self._seen.of(spec, searcher.settings.exclude_flags, self._snapshot(), self._entities())
+            searcher, graph = self._searcher(), self._entities(spec.filters.visibility)
+            sight = self._seen.of(spec, searcher.settings.exclude_flags, self._snapshot(), graph)
             asking = Asking(searcher, spec, deadline, sight)
             found = asking.run(answer=answer)
             if len(asking.revisions) == 1:

@@ -14,7 +14,6 @@ import numpy as np
 
 from mindnetd.core.filters import Filters
 from mindnetd.core.query import QuerySpec
-from mindnetd.core.records import VISIBILITIES
 from mindnetd.core.reports import Report, Reports
 from mindnetd.lanes.entities import Community, EntitySnapshot, EntityView
 from mindnetd.lanes.snapshot import HotSnapshot, Scope
@@ -37,10 +36,7 @@ class Sight:
         """The communities as this sight has them: each as made, or only what of it may be seen and is still there."""
         if self.view is None:
             return Reports(())
-        levels = self.filters.visibility
-        highest = max(levels, key=VISIBILITIES.index)
-        whole = set(VISIBILITIES[: VISIBILITIES.index(highest) + 1]) <= set(levels) and not self.filters.narrows
-        made = [one for one in self.view.communities() if one.visibility == highest]
+        whole, made = not self.filters.narrows, self.view.communities()
         return Reports([report for one in made if (report := _report(self, self.view, one, whole=whole))])
 
 

@@ -16,7 +16,7 @@ from server_make import Served, World, serve_world
 from mindnetd.community_step import rebuild
 from mindnetd.core.community_ids import CommunityRow
 from mindnetd.store.read_communities import load_inputs
-from mindnetd.writing.entity_feed import load_graph
+from mindnetd.writing.entity_feed import load_graphs
 
 TOPICS = {
     "garden": ("Valve", "Pump", "Hose", "Sprinkler", "Rain barrel"),
@@ -189,7 +189,7 @@ def test_hash_seed_and_order_of_the_notes_change_nothing(tmp_path: Path) -> None
 
 
 def test_the_resident_graph_is_what_a_restart_loads(bench: Bench) -> None:
-    assert bench.engine.entities.snapshot.communities == load_graph(bench.engine.db).communities
+    assert bench.engine.entities.snapshot.communities == load_graphs(bench.engine.db).main.communities
 
 
 # ----------------------------------------------------------------------------------------------------------- visibility

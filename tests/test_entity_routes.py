@@ -154,14 +154,16 @@ def test_hidden_notes_are_not_counted(both: tuple[Served, Served]) -> None:
 
 
 def test_what_is_asked_for_is_shown(served: Served) -> None:
-    """A request that may see the hidden notes gets them, at once after the daemon allows it."""
+    """A request that may see the hidden notes gets them, once the daemon allows it and has made their graph."""
     served.world.allow("sensitive")
+    served.world.build_graph()
     try:
         found = served.get("/entities/" + quote("Zeppelin Ledger") + "?visibility=internal,sensitive")
         assert {one["path"] for one in found["mentions"]} <= set(HIDDEN)
         assert found["mentions"]
     finally:
         served.world.allow("internal")
+        served.world.build_graph()
 
 
 def test_what_a_note_no_longer_says_is_gone(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def with_communities(world: World) -> None:
-    """Two communities made by hand for the readers of internal notes: water, and the roses; one for the sensitive."""
+    """Communities made by hand: water, the roses, and one that a note told which is hidden now."""
     graph, snapshot = world.engine.entities.snapshot, world.engine.hot.snapshot()
     key_of = {note.title: note.key for note in snapshot.all_notes()}
     chunk_of = {
@@ -51,22 +51,24 @@ def with_communities(world: World) -> None:
     }
     number_of = {name: n for n, name in enumerate(graph.name)}
 
-    def made(n: int, title: str, visibility: str, names: tuple[str, ...], said: dict[str, str]) -> Community:
+    def made(n: int, title: str, names: tuple[str, ...], said: dict[str, str]) -> Community:
         members = tuple(sorted(number_of[name] for name in names))
         sources = tuple((chunk_of[note], f"id-{key_of[note]}", sentence) for note, sentence in said.items())
         summary = " ".join(said.values())
         return Community(
-            f"id-{n}", f"c_0_{n}", 0, None, title, summary, "extractive", len(members), visibility,
+            f"id-{n}", f"c_0_{n}", 0, None, title, summary, "extractive", len(members),
             "2026-01-01T00:00:00Z", members, sources,
         )  # fmt: skip
 
     water = {"Pump": "The pump lifts water into the Cistern.", "Valve": "It is opened with the red wheel."}
     told = (
-        made(0, "Water", "internal", ("Pump", "Valve", "Cistern"), water),
-        made(1, "Roses", "internal", ("Roses", "Compost"), {"Compost": "It feeds the Roses."}),
-        made(0, "Water zanzibar", "sensitive", ("Pump", "Cistern"), {"Secret": "The pump key zanzibar lies there."}),
+        made(0, "Water", ("Pump", "Valve", "Cistern"), water),
+        made(1, "Roses", ("Roses", "Compost"), {"Compost": "It feeds the Roses."}),
+        made(2, "Water zanzibar", ("Pump", "Cistern"), {"Secret": "The pump key zanzibar lies there."}),
     )
-    world.engine.entities.load(dataclasses.replace(graph, communities=told, _views={}))
+    told_graph = dataclasses.replace(graph, communities=told, _views={})
+    graphs = world.engine.entities.graphs
+    world.engine.entities.load(dataclasses.replace(graphs, by_name={"public,internal": told_graph}))
 
 
 def real(reply: Any, served: Served) -> None:

@@ -30,7 +30,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class CommunityRow:
-    """A community as it is stored. ``members`` are entity ids, sorted; ``visibility`` is whose readers it was made for.
+    """A community as it is stored. ``members`` are entity ids, sorted; ``audience`` names whose graph it is of.
 
     ``members_hash`` and ``texts_hash`` say what title and summary were made from.
     """
@@ -44,10 +44,15 @@ class CommunityRow:
     summary_source: str
     members_hash: str
     texts_hash: str
-    visibility: str
+    audience: str
     updated: datetime
     members: tuple[str, ...]
     sources: tuple[Told, ...]
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells it from all others: audiences that were one may have communities of one id."""
+        return (self.audience, self.id)
 
     @property
     def size(self) -> int:
@@ -60,9 +65,9 @@ def members_hash(members: Sequence[str]) -> str:
     return sha256_text("\n".join(members))
 
 
-def community_uuid(prefix: str, visibility: str, level: int, members: str) -> str:
-    """The id of a community that continues none: by whom it is for, its level and its `members_hash`."""
-    return uuid5(_COMMUNITY, f"{prefix}:{visibility}:{level}:{members}")
+def community_uuid(prefix: str, level: int, members: str) -> str:
+    """The id of a community that continues none: by its level and its `members_hash`, whoever may see it."""
+    return uuid5(_COMMUNITY, f"{prefix}:{level}:{members}")
 
 
 def carried_over(

@@ -183,7 +183,7 @@ class _Tree:
             label = self._kept_or_better(graph, _joined(graph, settle(graph, last[0])))
         else:
             last = self._partitioner.cold(graph)
-            label = _joined(graph, last[0])
+            label = self._settled(graph, _joined(graph, last[0]))
         parts = groups(label)
         if parent is not None and len(parts) < 2:
             return
@@ -197,6 +197,12 @@ class _Tree:
                 part = induced(graph, members)
                 below = [labels[part.node] for labels in last[1:]]
                 self.grow(part, position[part.node], below, number)
+
+    def _settled(self, graph: WeightedGraph, label: Ints) -> Ints:
+        """A partition that the next run will keep: what that would better is bettered now."""
+        while (fresh := self._kept_or_better(graph, label)) is not label:
+            label = fresh
+        return label
 
     def _kept_or_better(self, graph: WeightedGraph, label: Ints) -> Ints:
         fresh = _joined(graph, self._partitioner.refined(graph, label))

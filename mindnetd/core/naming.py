@@ -42,8 +42,9 @@ def link_answers(links: Iterable[ResolvedLink], note_id: Callable[[str], str | N
 def meant(signal: Signal, own: str, answers: Mapping[str, str | None], directory: Directory) -> Meant | None:
     """The entity that a signal of note `own` names and how it is spelled there, or None.
 
-    A title or alias names its own note, a link its target (`answers` as of `link_answers`). A phrase that is nobody's
-    name is tried without its first words, which may be capitalised because a sentence begins there.
+    A title or alias names its own note, a link its target (`answers` as of `link_answers`); a link to a note that the
+    directory does not know is one to a missing note. A phrase that is nobody's name is tried without its first words,
+    which may be capitalised because a sentence begins there.
     """
     name, key = signal.name, signal.key
     if signal.kind in ("title", "alias"):
@@ -52,7 +53,8 @@ def meant(signal: Signal, own: str, answers: Mapping[str, str | None], directory
         answer = answers.get(name)
         name = link_name(name)
         key = fold(name)
-        found = directory.by_key.get(key) if answer is None else directory.by_note.get(answer)
+        known = answer is not None and (answer == "" or answer in directory.by_note)
+        found = directory.by_note.get(answer or "") if known else directory.by_key.get(key)
     else:
         found = directory.by_key.get(key)
         while found is None and signal.kind == "phrase" and " " in key:

@@ -1,25 +1,22 @@
 """The entity graph in memory: immutable snapshots, and views that count only what somebody may see.
 
-The corpus-wide stage replaces everything (`EntityIndex.load`), a note's commit only that note's mentions
-(`EntityIndex.follow`). Arrays are by entity number or relation number unless named otherwise. Only the writer thread
-changes an `EntityIndex`; any thread reads snapshots.
+A snapshot is the graph of one audience (``lanes.entity_index`` holds them). Arrays are by entity number or relation
+number unless named otherwise. Any thread.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mindnetd.core.identity import fold
 from mindnetd.core.naming import Directory
+from mindnetd.lanes.lazily import Lazily
 
-V = TypeVar("V")
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
@@ -84,7 +81,6 @@ class Community:
     summary: str
     summary_source: str
     size: int
-    visibility: str
     updated: str
     members: tuple[int, ...]
     sources: tuple[tuple[int, str, str], ...]
@@ -158,6 +154,14 @@ class EntitySnapshot:
         """Notes have changed since the corpus-wide stage."""
         return bool(self.changed)
 
+    def followed(self, revision: int, said: Mapping[int, Mentions]) -> EntitySnapshot:
+        """The same with what the notes with these keys say now."""
+        fresh = replace(self, revision=revision, changed={**self.changed, **said}, _views={})
+        for name in ("directory", "numbers"):  # depends on nothing that a note's commit changes
+            if name in self.__dict__:
+                fresh.__dict__[name] = self.__dict__[name]
+        return fresh
+
     def visible(self, allowed: Iterable[int]) -> EntityView:
         """What somebody sees who may see the notes with these keys, and no other."""
         keys = np.unique(np.fromiter(allowed, dtype=np.int64))
@@ -169,18 +173,6 @@ class EntitySnapshot:
                 self._views.clear()
             self._views[mark] = view
         return view
-
-
-class _Lazily(dict[int, V]):
-    """number -> what ``make`` gives for it, made when it is first asked for."""
-
-    def __init__(self, make: Callable[[int], V]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, number: int) -> V:
-        made = self[number] = self._make(number)
-        return made
 
 
 class EntityView:
@@ -236,12 +228,12 @@ class EntityView:
                     names[one.name] = names.get(one.name, 0) + one.count
             return names
 
-        return _Lazily(spelled)
+        return Lazily(spelled)
 
     @cached_property
     def names(self) -> Mapping[int, str]:
         """By entity number: its name, else, where no allowed note spells it so, the commonest of their spellings."""
-        return _Lazily(self._name)
+        return Lazily(self._name)
 
     def _name(self, number: int) -> str:
         canonical = self.snapshot.name[number]
@@ -392,7 +384,7 @@ class EntityView:
     # ----------------------------------------------------------------------------------------------------- communities
 
     def communities(self, level: int | None = None) -> list[Community]:
-        """Communities with a member that may be seen; whose level of visibility holds is the caller's to choose."""
+        """Communities with a member that may be seen."""
         return [
             one
             for one in self.snapshot.communities
@@ -405,42 +397,3 @@ def empty_snapshot(revision: int = 0) -> EntitySnapshot:
     ints, floats = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float64)
     relations = Relations((), ints, ints, (), floats, ints, (), (), ints, ints, ints)
     return EntitySnapshot(revision, (), (), (), (), floats, (), ints, (), (), {}, NO_MENTIONS, relations, ())
-
-
-class EntityIndex:
-    """Holds the snapshot of now."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._snapshot = empty_snapshot()
-        self._touched: dict[int, int] = {}
-
-    @property
-    def snapshot(self) -> EntitySnapshot:
-        """The graph as it is now."""
-        return self._snapshot
-
-    def load(self, snapshot: EntitySnapshot) -> None:
-        """Everything anew."""
-        with self._lock:
-            self._snapshot = snapshot
-
-    def touched_since(self, revision: int) -> set[int]:
-        """Keys of the notes that were committed after `revision`. Writer thread only."""
-        self._touched = {key: when for key, when in self._touched.items() if when > revision}
-        return set(self._touched)
-
-    def follow(self, revision: int, gone: Sequence[int], mentions: Mapping[int, Mentions]) -> None:
-        """A commit: notes `gone` mention nothing any more, those of `mentions` (by note key) what it says."""
-        self._touched.update(dict.fromkeys((*gone, *mentions), revision))
-        if not self._snapshot.id:
-            return  # nothing is known yet, so nothing has to be withheld
-        with self._lock:
-            changed = dict(self._snapshot.changed)
-            changed.update(dict.fromkeys(gone, NO_MENTIONS))
-            changed.update(mentions)
-            fresh = replace(self._snapshot, revision=revision, changed=changed, _views={})
-            for name in ("directory", "numbers", "spelled", "said_by"):  # no note's commit changes what these are of
-                if name in self._snapshot.__dict__:
-                    fresh.__dict__[name] = self._snapshot.__dict__[name]
-            self._snapshot = fresh

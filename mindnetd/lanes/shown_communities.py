@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from mindnetd.core.identity import fold
-from mindnetd.core.records import VISIBILITIES, Visibility
 from mindnetd.lanes.entities import Community, EntityView
 
 _IN_TITLE = 3
@@ -28,13 +27,7 @@ class ShownCommunity:
     intact: bool
 
 
-def level_of(levels: Collection[str]) -> tuple[Visibility, bool]:
-    """Whose communities somebody gets who may see these levels, and whether these see all that they were made from."""
-    highest = max((VISIBILITIES.index(level) for level in levels), default=0)
-    return VISIBILITIES[highest], set(VISIBILITIES[: highest + 1]) <= set(levels)
-
-
-def shown(view: EntityView, community: Community, chunks: Collection[int], *, whole: bool) -> ShownCommunity | None:
+def shown(view: EntityView, community: Community, chunks: Collection[int]) -> ShownCommunity | None:
     """What `view` may see of it, given the keys of the visible chunks among its sources; None where that is nothing.
 
     The summary says what its sources say, and the title names members: both are shown as made only while every source
@@ -45,7 +38,7 @@ def shown(view: EntityView, community: Community, chunks: Collection[int], *, wh
         return None
     members.sort(key=lambda n: (-int(view.mention_counts[n]), view.names[n], n))
     sources = tuple(source for source in community.sources if source[0] in chunks)
-    intact = whole and len(sources) == len(community.sources) and _names_only(view, community.title, members)
+    intact = len(sources) == len(community.sources) and _names_only(view, community.title, members)
     return ShownCommunity(
         made=community,
         members=tuple(members),

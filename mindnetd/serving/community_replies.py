@@ -7,7 +7,7 @@ from typing import Any
 from mindnetd.core.identity import fold
 from mindnetd.errors import NotFound
 from mindnetd.lanes.entities import EntityView
-from mindnetd.lanes.shown_communities import ShownCommunity, children_of, level_of, shown
+from mindnetd.lanes.shown_communities import ShownCommunity, children_of, shown
 from mindnetd.lanes.snapshot import HotSnapshot
 from mindnetd.serving.browse import paged
 from mindnetd.serving.entity_replies import EntityBrowser
@@ -23,7 +23,7 @@ class CommunityBrowser(EntityBrowser):
     """Answers ``GET /communities`` and ``GET /communities/{id}``; any thread."""
 
     def communities(self, level: int | None, view: View, limit: int, cursor: str | None) -> Json:
-        """Those of the asker's level of visibility, by level and size. Raises BadRequest."""
+        """Those of the asker's own graph, by level and size. Raises BadRequest."""
         graph, snapshot = self.seen(view)
         found = self._shown(graph, snapshot, view)
         listed = [one for one in found if level is None or one.made.level == level]
@@ -72,10 +72,9 @@ class CommunityBrowser(EntityBrowser):
         }
 
     def _shown(self, graph: EntityView, snapshot: HotSnapshot, view: View) -> list[ShownCommunity]:
-        level, whole = level_of(view.levels)
-        made = [one for one in graph.communities() if one.visibility == level]
+        made = graph.communities()
         chunks = self._owners([key for one in made for key, _, _ in one.sources], snapshot, view)
-        found = [shown(graph, one, chunks.keys(), whole=whole) for one in made]
+        found = [shown(graph, one, chunks.keys()) for one in made]
         listed = [one for one in found if one is not None]
         return sorted(listed, key=lambda one: (one.made.level, -len(one.members), one.made.id))
 

@@ -21,7 +21,7 @@ from mindnetd.errors import BadRequest, Unavailable
 from mindnetd.events import Event, EventBus
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.jobs import Job, JobBook
-from mindnetd.lanes.entities import EntityIndex
+from mindnetd.lanes.entity_index import EntityIndex
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.metrics import Metrics
 from mindnetd.modes import Modes
@@ -56,7 +56,7 @@ class Desk:
     ) -> None:
         self._engine, self._writer, self._jobs, self._searcher = engine, writer, jobs, searcher
         self._watcher, self._schedule = watcher, schedule
-        self._modes = Modes(lambda: self._searcher, engine.hot.snapshot, lambda: engine.entities.snapshot)
+        self._modes = Modes(lambda: self._searcher, engine.hot.snapshot, engine.entities.of)
         self.llm: AnswerModel | None = None
         """What answers in its own words, where there is one; set by whoever makes it."""
         self._answerer = Answerer(engine.counter, lambda: self.llm)

@@ -41,7 +41,7 @@ class EntityBrowser:
 
     def seen(self, view: View) -> tuple[EntityView, HotSnapshot]:
         """The graph for a request, and the notes; these are the newer, so that what was just hidden is not shown."""
-        graph = self._services.entities.snapshot
+        graph = self._services.entities.of(view.levels)
         snapshot = self._browser.snapshot()
         allowed = [meta.key for meta in snapshot.notes if meta is not None and view.shows(meta)]
         return graph.visible(allowed), snapshot

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mindnetd.answer import Answerer
     from mindnetd.core.derive import DeriveOptions
     from mindnetd.core.tokens import TokenCounter
-    from mindnetd.lanes.entities import EntityIndex
+    from mindnetd.lanes.entity_index import EntityIndex
     from mindnetd.lanes.hot import HotIndex
     from mindnetd.modes import Modes
     from mindnetd.search import Searcher

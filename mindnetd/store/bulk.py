@@ -30,12 +30,18 @@ def clean_text(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def insert(con: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, Column]) -> None:
-    """Insert equally long `columns` into `table` (names of ours, never user text). Raises duckdb.Error."""
-    names = ", ".join(f'"{name}"' for name in columns)
+def insert(
+    con: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, Column], *, same: Mapping[str, str] | None = None
+) -> None:
+    """Insert equally long `columns` into `table` (names of ours, never user text). Raises duckdb.Error.
+
+    `same` are columns that have one value in all rows, as words of ours.
+    """
+    names = ", ".join(f'"{name}"' for name in (*(same or ()), *columns))
+    fixed = "".join(f"'{value}', " for value in (same or {}).values())
     for rows in _slices(list(columns.values())):
         packed = Packed({name: values[rows] for name, values in columns.items()})
-        con.execute(f"INSERT INTO {table} ({names}) SELECT * FROM ({packed.select})", packed.values)
+        con.execute(f"INSERT INTO {table} ({names}) SELECT {fixed}* FROM ({packed.select})", packed.values)
 
 
 def _slices(columns: Sequence[Column]) -> list[slice]:

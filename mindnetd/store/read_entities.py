@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mindnetd.core.audiences import Audiences, NoteSight, audiences_from
 from mindnetd.core.entity_records import CorpusNote, CorpusSignal
-from mindnetd.core.records import Signal
-from mindnetd.store.bulk import word_list
+from mindnetd.core.records import NoteMeta, Signal
+from mindnetd.store.bulk import key_list, word_list
 from mindnetd.store.db import Database, Reader, Row
+from mindnetd.store.read_hot import META_COLUMNS, note_meta
 from mindnetd.store.records import SignalRow
 from mindnetd.store.sqltext import statements
 
 
 @dataclass(frozen=True, slots=True)
 class EntityColumns:
-    """The whole graph as the tables have it, in one revision; the columns are those of ``sql/entities.sql``."""
+    """The graph of one audience as the tables have it; the columns are those of ``sql/entities.sql``."""
 
-    revision: int
-    built_at: str | None
     entities: list[Row]
     aliases: list[Row]
     mentions: dict[str, npt.NDArray[Any]]
@@ -34,24 +35,47 @@ class EntityColumns:
     sources: list[Row]
 
 
-def load_entities(db: Database) -> EntityColumns:
-    """Everything that the resident graph is made of. Raises StoreError."""
+@dataclass(frozen=True, slots=True)
+class StoredGraphs:
+    """All graphs of one revision, by the name of their audience."""
+
+    revision: int
+    built_at: str | None
+    audiences: Audiences
+    columns: Mapping[str, EntityColumns]
+
+
+def load_entities(db: Database) -> StoredGraphs:
+    """Everything that the resident graphs are made of. Raises StoreError."""
     sql = statements("entities")
+    tables = ("entities", "aliases", "spellings", "relations", "communities", "community_members", "community_sources")
     with db.reader() as reader:
-        meta: dict[str, str] = dict(reader.rows("SELECT key, value FROM meta WHERE key = 'corpus_built'"))
-        return EntityColumns(
-            revision=reader.revision(),
-            built_at=meta.get("corpus_built"),
-            entities=reader.rows(sql["entities"]),
-            aliases=reader.rows(sql["aliases"]),
-            mentions=_plain(reader.arrays(sql["mentions"])),
-            spellings=reader.rows(sql["spellings"]),
-            relations=reader.rows(sql["relations"]),
-            relation_mentions=_plain(reader.arrays(sql["relation_mentions"])),
-            communities=reader.rows(sql["communities"]),
-            members=reader.rows(sql["community_members"]),
-            sources=reader.rows(sql["community_sources"]),
-        )
+        meta: dict[str, str] = dict(reader.rows("SELECT key, value FROM meta WHERE starts_with(key, 'corpus_')"))
+        audiences = audiences_from(meta.get("corpus_audiences"))
+        rows = {table: _by_audience(reader.rows(sql[table])) for table in tables}
+        columns = {
+            name: EntityColumns(
+                entities=rows["entities"].get(name, []),
+                aliases=rows["aliases"].get(name, []),
+                mentions=_plain(reader.arrays(sql["mentions"], [name])),
+                spellings=rows["spellings"].get(name, []),
+                relations=rows["relations"].get(name, []),
+                relation_mentions=_plain(reader.arrays(sql["relation_mentions"], [name])),
+                communities=rows["communities"].get(name, []),
+                members=rows["community_members"].get(name, []),
+                sources=rows["community_sources"].get(name, []),
+            )
+            for name in dict.fromkeys(audiences.names.values())
+        }
+        return StoredGraphs(reader.revision(), meta.get("corpus_built"), audiences, columns)
+
+
+def _by_audience(rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows without their first column, by it."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(row[1:])
+    return found
 
 
 def _plain(columns: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
@@ -91,6 +115,8 @@ class CorpusRows:
     revision: int
     fingerprint: str
     """A hash of all of it, without keys: equal vaults have equal ones."""
+    sights: list[NoteSight]
+    """Who may see which note."""
     notes: list[CorpusNote]
     chunks: list[CorpusChunk]
     signals: list[CorpusSignal]
@@ -105,6 +131,10 @@ def load_corpus(db: Database) -> CorpusRows:
         return CorpusRows(
             revision=reader.revision(),
             fingerprint=str(reader.rows(sql["corpus_fingerprint"])[0]),
+            sights=[
+                NoteSight(key, level, tuple(json.loads(flags)))
+                for key, level, flags in reader.rows(sql["corpus_sights"])
+            ],
             notes=[CorpusNote(*row) for row in reader.rows(sql["corpus_notes"])],
             chunks=[CorpusChunk(*row) for row in reader.rows(sql["corpus_chunks"])],
             signals=[CorpusSignal(*row) for row in reader.rows(sql["corpus_signals"])],
@@ -113,18 +143,33 @@ def load_corpus(db: Database) -> CorpusRows:
         )
 
 
-def lower_counts(db: Database, words: Collection[str]) -> dict[str, int]:
+LowerCounts = list[tuple[str, str, tuple[str, ...], int]]
+"""(word, visibility, flags, how often): by who may see the notes that say it."""
+
+
+def lower_counts(db: Database, words: Collection[str]) -> LowerCounts:
     """How often each of `words` (folded) stands in lower case in a body; those that never do are left out."""
     if not words:
-        return {}
+        return []
     with db.reader() as reader:
-        return dict(reader.rows(statements("entities")["lower_words"], [word_list(sorted(words))]))
+        rows = reader.rows(statements("entities")["lower_words"], [word_list(sorted(words))])
+    return [(word, level, tuple(json.loads(flags)), count) for word, level, flags, count in rows]
+
+
+def metas_of(db: Database, keys: Collection[int]) -> list[NoteMeta]:
+    """The notes with these keys. Raises StoreError."""
+    with db.reader() as reader:
+        sql = f"SELECT {META_COLUMNS} FROM notes WHERE key IN ({key_list(sorted(keys))}) ORDER BY key"
+        return [note_meta(row) for row in reader.rows(sql)] if keys else []
 
 
 def graph_counts(db: Database) -> tuple[int, int, int]:
-    """How many entities, relations and communities there are. Raises StoreError."""
+    """Entities, relations and communities of who asks for nothing but the default. Raises StoreError."""
     with db.reader() as reader:
-        entities, relations, communities = reader.rows(statements("entities")["counts"])[0]
+        found = reader.rows("SELECT value FROM meta WHERE key = 'corpus_audiences'")
+        names = audiences_from(found[0][0] if found else None).names
+        main = next(iter(names.values()), "")
+        entities, relations, communities = reader.rows(statements("entities")["counts"], [main])[0]
     return int(entities), int(relations), int(communities)
 
 
@@ -145,6 +190,8 @@ class NoteSignals:
     """The signals of one note, with all that is needed to tell what they mean."""
 
     id: str
+    visibility: str
+    flags: tuple[str, ...]
     signals: tuple[SignalRow, ...]
     chunks: dict[int, str]
     answers: dict[str, str | None]
@@ -153,12 +200,14 @@ class NoteSignals:
 def note_signals(db: Database, note_key: int) -> NoteSignals | None:
     """All of a note; None where there is none with this key. Raises StoreError."""
     with db.reader() as reader:
-        found = reader.rows("SELECT id::VARCHAR FROM notes WHERE key = ?", [note_key])
+        found = reader.rows("SELECT id::VARCHAR, visibility::VARCHAR, flags FROM notes WHERE key = ?", [note_key])
         if not found:
             return None
         links = reader.rows(statements("entities")["note_links"], [note_key])
         return NoteSignals(
             found[0][0],
+            found[0][1],
+            tuple(json.loads(found[0][2])),
             signals_in(reader, note_key),
             chunks_in(reader, note_key),
             {target: note_id or "" for target, note_id in links},

@@ -93,7 +93,8 @@ class NoteRows:
     retriever_weight: float | None = None
     time_weight_override: float | None = None
     signals: tuple[SignalRow, ...] = ()
-    mentions: tuple[MentionRow, ...] = ()
+    mentions: Mapping[str, tuple[MentionRow, ...]] = field(default_factory=dict)
+    """By the name of the audience in whose graph they are; of every audience that may see the note."""
     """Entities that are known already; with ``keep_chunks`` those of the stored body are among them."""
 
 
@@ -114,13 +115,15 @@ class RelationRow:
 
 @dataclass(frozen=True, slots=True)
 class GraphRows:
-    """The whole entity graph: replaces what the store has of it. Entities come with their mentions counted."""
+    """The entity graph of one audience. Entities come with their mentions counted."""
 
     entities: tuple[tuple[Entity, int], ...]
     mentions: tuple[tuple[int, MentionRow], ...]
     relations: tuple[RelationRow, ...]
     name_vectors: Vectors | None
+    """Those of names that were embedded for it, and for no audience before it."""
     signature: str
+    audience: str = ""
 
 
 @dataclass(frozen=True, slots=True)

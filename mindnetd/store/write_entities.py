@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import duckdb
 
@@ -39,11 +39,14 @@ def insert_signals(con: duckdb.DuckDBPyConnection, notes: Sequence[NoteRows]) ->
             "count": [signal.count for signal in signals],
         },
     )
-    insert_mentions(con, [(rows.meta.key, row) for rows in notes for row in rows.mentions])
+    for audience in dict.fromkeys(name for rows in notes for name in rows.mentions):
+        said = [(rows.meta.key, row) for rows in notes for row in rows.mentions.get(audience, ())]
+        insert_mentions(con, audience, said)
 
 
-def insert_mentions(con: duckdb.DuckDBPyConnection, found: Sequence[tuple[int, MentionRow]]) -> None:
+def insert_mentions(con: duckdb.DuckDBPyConnection, audience: str, found: Iterable[tuple[int, MentionRow]]) -> None:
     """Mentions with the keys of their notes: one row for an entity in a chunk, one for a spelling in a note."""
+    whose = {"audience": audience}
     mentions: dict[tuple[str, str, int, int], int] = {}
     spellings: dict[tuple[str, int, str, str], int] = {}
     for note_key, row in found:
@@ -61,6 +64,7 @@ def insert_mentions(con: duckdb.DuckDBPyConnection, found: Sequence[tuple[int, M
             "note_key": [place[3] for place in mentions],
             "count": list(mentions.values()),
         },
+        same=whose,
     )
     insert(
         con,
@@ -72,6 +76,7 @@ def insert_mentions(con: duckdb.DuckDBPyConnection, found: Sequence[tuple[int, M
             "key": [spelling[3] for spelling in spellings],
             "count": list(spellings.values()),
         },
+        same=whose,
     )
 
 
@@ -80,10 +85,16 @@ GRAPH_TABLES = (
 )
 
 
-def replace_graph(con: duckdb.DuckDBPyConnection, graph: GraphRows) -> None:
-    """The whole graph in place of the one that is stored, inside a transaction."""
+def replace_graphs(con: duckdb.DuckDBPyConnection, graphs: Sequence[GraphRows]) -> None:
+    """The graphs of all audiences in place of those that are stored, inside a transaction."""
     for table in GRAPH_TABLES:
         con.execute(f"DELETE FROM {table}")
+    for graph in graphs:
+        _insert_graph(con, graph)
+
+
+def _insert_graph(con: duckdb.DuckDBPyConnection, graph: GraphRows) -> None:
+    whose = {"audience": graph.audience}
     entities = [entity for entity, _ in graph.entities]
     insert(
         con,
@@ -95,6 +106,7 @@ def replace_graph(con: duckdb.DuckDBPyConnection, graph: GraphRows) -> None:
             "note": [entity.note for entity in entities],
             "source": ["heuristic"] * len(entities),
         },
+        same=whose,
     )
     names = [(entity.id, text, key) for entity in entities for text, key in entity.names]
     insert(
@@ -106,13 +118,15 @@ def replace_graph(con: duckdb.DuckDBPyConnection, graph: GraphRows) -> None:
             "key": [key for _, _, key in names],
             "text_hash": [sha256_text(text) for _, text, _ in names],
         },
+        same=whose,
     )
-    insert_mentions(con, graph.mentions)
+    insert_mentions(con, graph.audience, graph.mentions)
     relations = graph.relations
     fields = ("id", "source_id", "target_id", "type", "weight", "count", "source", "description")
-    insert(con, "relationships", {name: [getattr(one, name) for one in relations] for name in fields})
+    insert(con, "relationships", {name: [getattr(one, name) for one in relations] for name in fields}, same=whose)
     support = [(one.id, *place) for one in relations for place in one.support]
     columns = ("relationship_id", "chunk_id", "chunk_key", "note_key")
-    insert(con, "relationship_mentions", {name: [row[i] for row in support] for i, name in enumerate(columns)})
+    found = {name: [row[i] for row in support] for i, name in enumerate(columns)}
+    insert(con, "relationship_mentions", found, same=whose)
     if graph.name_vectors is not None:
         write_vectors(con, graph.name_vectors)

@@ -9,16 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mindnetd.lanes.entities import Community, EntitySnapshot, Mentions, Relations, Spelling
+from mindnetd.lanes.entity_index import Graphs
 from mindnetd.store.db import Database
 from mindnetd.store.read_entities import EntityColumns, load_entities
 
 
-def load_graph(db: Database) -> EntitySnapshot:
-    """The graph as it is stored. Raises StoreError."""
-    return snapshot_of(load_entities(db))
+def load_graphs(db: Database) -> Graphs:
+    """The graphs as they are stored. Raises StoreError."""
+    stored = load_entities(db)
+    by_name = {name: snapshot_of(columns, stored.revision, stored.built_at) for name, columns in stored.columns.items()}
+    return Graphs(stored.audiences, by_name, stored.revision, stored.built_at)
 
 
-def snapshot_of(columns: EntityColumns) -> EntitySnapshot:
+def snapshot_of(columns: EntityColumns, revision: int, built_at: str | None) -> EntitySnapshot:
     """A snapshot of these columns; what names an entity that is not there is left out."""
     rows = columns.entities
     numbers = {row[0]: number for number, row in enumerate(rows)}
@@ -27,7 +30,7 @@ def snapshot_of(columns: EntityColumns) -> EntitySnapshot:
         if entity_id in numbers:
             aliases[key] = tuple(sorted({*aliases.get(key, ()), numbers[entity_id]}))
     return EntitySnapshot(
-        revision=columns.revision,
+        revision=revision,
         id=tuple(row[0] for row in rows),
         name=tuple(row[1] for row in rows),
         type=tuple(row[2] for row in rows),
@@ -41,7 +44,7 @@ def snapshot_of(columns: EntityColumns) -> EntitySnapshot:
         mentions=_mentions(columns, numbers),
         relations=_relations(columns, numbers),
         communities=_communities(columns, numbers),
-        built_at=columns.built_at,
+        built_at=built_at,
     )
 
 
@@ -90,7 +93,7 @@ def _communities(columns: EntityColumns, numbers: Mapping[str, int]) -> tuple[Co
     sources = _grouped(columns.sources, lambda row: (row[1], row[2], row[3]))
     return tuple(
         Community(
-            *(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9]),
+            *(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8]),
             tuple(sorted(member for member in members.get(row[0], ()) if member >= 0)),
             tuple(sources.get(row[0], ())),
         )

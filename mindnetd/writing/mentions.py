@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mindnetd.core.naming import Directory, meant
-from mindnetd.lanes.entities import EntityIndex, Mentions, Spelling
+from mindnetd.lanes.entities import Mentions, Spelling
+from mindnetd.lanes.entity_index import EntityIndex
 from mindnetd.store.records import Batch, MentionRow, SignalRow
 
 
@@ -44,10 +45,16 @@ def mentions_of(
 
 
 def follow(entities: EntityIndex, revision: int, batch: Batch) -> None:
-    """The resident graph follows a commit."""
-    numbers = entities.snapshot.numbers
-    fresh = {rows.meta.key: as_columns(rows.meta.key, rows.mentions, numbers) for rows in batch.notes}
-    entities.follow(revision, batch.removed, fresh)
+    """The resident graphs follow a commit: each in what the notes say that its audience may see now."""
+    said = {
+        name: {
+            rows.meta.key: as_columns(rows.meta.key, rows.mentions[name], graph.numbers)
+            for rows in batch.notes
+            if name in rows.mentions
+        }
+        for name, graph in entities.graphs.by_name.items()
+    }
+    entities.follow(revision, batch.removed, said, [rows.meta.key for rows in batch.notes])
 
 
 def as_columns(note_key: int, rows: Sequence[MentionRow], numbers: Mapping[str, int]) -> Mentions:

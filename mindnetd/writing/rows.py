@@ -13,7 +13,7 @@ from mindnetd.core.identity import chunk_uuid, file_uuid
 from mindnetd.core.named import named_notes
 from mindnetd.core.naming import link_answers
 from mindnetd.core.records import Edge, NoteMeta, ParsedNote, ResolvedLink
-from mindnetd.lanes.entities import EntityIndex
+from mindnetd.lanes.entity_index import EntityIndex
 from mindnetd.lanes.hot import HotDoc
 from mindnetd.store import read
 from mindnetd.store.db import Database
@@ -115,13 +115,14 @@ class RowMaker:
 
     def _mentions(
         self, meta: NoteMeta, signals: Sequence[SignalRow], links: Sequence[ResolvedLink], chunk_ids: Mapping[int, str]
-    ) -> tuple[MentionRow, ...]:
-        """The entities that are known already and that a note names; `chunk_ids` by key, in their order."""
-        snapshot = self._entities.snapshot
-        if not snapshot.id:
-            return ()
+    ) -> dict[str, tuple[MentionRow, ...]]:
+        """The entities that are known already and that a note names, for each audience that may see the note.
+
+        `chunk_ids` by key, in their order.
+        """
         speaker = Speaker(meta.key, meta.id, chunk_ids, link_answers(links, self._note_id))
-        return mentions_of(speaker, signals, snapshot.directory, snapshot.id)
+        graphs = self._entities.graphs.admitting(meta.visibility, meta.flags)
+        return {name: mentions_of(speaker, signals, graph.directory, graph.id) for name, graph in graphs}
 
     def _note_id(self, path: str) -> str | None:
         known = self._known.notes.get(path)

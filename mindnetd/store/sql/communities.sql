@@ -1,8 +1,7 @@
 What communities are rebuilt from, and the last ones.
 
 -- name: notes
-SELECT key, CASE visibility::VARCHAR WHEN 'public' THEN 0 WHEN 'internal' THEN 1 ELSE 2 END,
-       json_array_length(flags) > 0, lang
+SELECT key, visibility::VARCHAR, flags, lang
 FROM notes ORDER BY key
 
 -- name: chunks
@@ -11,11 +10,13 @@ FROM chunks ORDER BY key
 
 -- name: rows
 SELECT id::VARCHAR, label, level, parent::VARCHAR, title, summary, summary_source, members_hash, texts_hash,
-       visibility::VARCHAR, updated
-FROM communities ORDER BY visibility, level, label, id
+       audience, updated
+FROM communities ORDER BY audience, level, label, id
 
 -- name: members
-SELECT community_id::VARCHAR, entity_id::VARCHAR FROM community_members ORDER BY community_id, entity_id::VARCHAR
+SELECT audience, community_id::VARCHAR, entity_id::VARCHAR FROM community_members
+ORDER BY audience, community_id, entity_id::VARCHAR
 
 -- name: sources
-SELECT community_id::VARCHAR, chunk_id::VARCHAR, chunk_key, sentence FROM community_sources ORDER BY community_id, ord
+SELECT audience, community_id::VARCHAR, chunk_id::VARCHAR, chunk_key, sentence FROM community_sources
+ORDER BY audience, community_id, ord

@@ -60,26 +60,27 @@ LEFT JOIN notes n ON n.key = s.owner
 LEFT JOIN chunks c ON c.key = s.chunk_key
 
 -- name: entities
-SELECT id::VARCHAR, name, key, type, name_type, mention_count, weight, note::VARCHAR, source, description FROM entities
+SELECT audience, id::VARCHAR, name, key, type, name_type, mention_count, weight, note::VARCHAR, source, description FROM entities
 
 -- name: entity_aliases
-SELECT entity_id::VARCHAR, alias, key, text_hash FROM entity_aliases
+SELECT audience, entity_id::VARCHAR, alias, key, text_hash FROM entity_aliases
 
 -- name: entity_mentions
-SELECT m.entity_id::VARCHAR, m.chunk_id::VARCHAR, n.path, c.chunk_idx, m.count
+SELECT m.audience, m.entity_id::VARCHAR, m.chunk_id::VARCHAR, n.path, c.chunk_idx, m.count
 FROM entity_mentions m
 LEFT JOIN notes n ON n.key = m.note_key
 LEFT JOIN chunks c ON c.key = m.chunk_key
 
 -- name: entity_spellings
-SELECT s.entity_id::VARCHAR, n.path, s.name, s.key, s.count
+SELECT s.audience, s.entity_id::VARCHAR, n.path, s.name, s.key, s.count
 FROM entity_spellings s LEFT JOIN notes n ON n.key = s.note_key
 
 -- name: relationships
-SELECT id::VARCHAR, source_id::VARCHAR, target_id::VARCHAR, type, weight, count, source, description FROM relationships
+SELECT audience, id::VARCHAR, source_id::VARCHAR, target_id::VARCHAR, type, weight, count, source, description
+FROM relationships
 
 -- name: relationship_mentions
-SELECT m.relationship_id::VARCHAR, m.chunk_id::VARCHAR, n.path, c.chunk_idx
+SELECT m.audience, m.relationship_id::VARCHAR, m.chunk_id::VARCHAR, n.path, c.chunk_idx
 FROM relationship_mentions m
 LEFT JOIN notes n ON n.key = m.note_key
 LEFT JOIN chunks c ON c.key = m.chunk_key

@@ -1,48 +1,55 @@
 What the entity graph is loaded from. Each is ordered, so that equal tables give equal snapshots.
 
 -- name: entities
-SELECT e.id::VARCHAR AS id, e.name, e.type, e.name_type, e.weight, e.note::VARCHAR AS note, coalesce(n.key, -1) AS note_key,
+SELECT e.audience, e.id::VARCHAR AS id, e.name, e.type, e.name_type, e.weight, e.note::VARCHAR AS note, coalesce(n.key, -1) AS note_key,
        e.source, e.description
 FROM entities e LEFT JOIN notes n ON n.id = e.note
-ORDER BY e.key, e.id
+ORDER BY e.audience, e.key, e.id
 
 -- name: aliases
-SELECT entity_id::VARCHAR, key FROM entity_aliases ORDER BY key, entity_id
+SELECT audience, entity_id::VARCHAR, key FROM entity_aliases ORDER BY audience, key, entity_id
 
 -- name: mentions
 SELECT entity_id::VARCHAR AS entity, chunk_id::VARCHAR AS chunk_id, chunk_key, note_key, count
-FROM entity_mentions ORDER BY chunk_key, entity_id
+FROM entity_mentions WHERE audience = ? ORDER BY chunk_key, entity_id
 
 -- name: spellings
-SELECT entity_id::VARCHAR, note_key, name, key, count FROM entity_spellings ORDER BY entity_id, note_key, name
+SELECT audience, entity_id::VARCHAR, note_key, name, key, count FROM entity_spellings
+ORDER BY audience, entity_id, note_key, name
 
 -- name: relations
-SELECT id::VARCHAR AS id, source_id::VARCHAR AS src, target_id::VARCHAR AS dst, type, weight, count, source, description
-FROM relationships ORDER BY id
+SELECT audience, id::VARCHAR AS id, source_id::VARCHAR AS src, target_id::VARCHAR AS dst, type, weight, count, source, description
+FROM relationships ORDER BY audience, id
 
 -- name: relation_mentions
 SELECT relationship_id::VARCHAR AS relation, chunk_key, note_key FROM relationship_mentions
-ORDER BY relationship_id, chunk_key
+WHERE audience = ? ORDER BY relationship_id, chunk_key
 
 -- name: communities
-SELECT id::VARCHAR, label, level, parent::VARCHAR, title, summary, summary_source, size, visibility::VARCHAR,
+SELECT audience, id::VARCHAR, label, level, parent::VARCHAR, title, summary, summary_source, size,
        strftime(updated, '%Y-%m-%dT%H:%M:%SZ')
-FROM communities ORDER BY visibility, level, label, id
+FROM communities ORDER BY audience, level, label, id
 
 -- name: community_members
-SELECT community_id::VARCHAR, entity_id::VARCHAR FROM community_members ORDER BY community_id, entity_id
+SELECT audience, community_id::VARCHAR, entity_id::VARCHAR FROM community_members
+ORDER BY audience, community_id, entity_id
 
 -- name: community_sources
-SELECT community_id::VARCHAR, chunk_key, chunk_id::VARCHAR, sentence FROM community_sources ORDER BY community_id, ord
+SELECT audience, community_id::VARCHAR, chunk_key, chunk_id::VARCHAR, sentence FROM community_sources
+ORDER BY audience, community_id, ord
 
 -- name: counts
-SELECT (SELECT count(*) FROM entities), (SELECT count(*) FROM relationships), (SELECT count(*) FROM communities)
+SELECT (SELECT count(*) FROM entities WHERE audience = $1), (SELECT count(*) FROM relationships WHERE audience = $1),
+       (SELECT count(*) FROM communities WHERE audience = $1)
 
 -- name: note_signals
 SELECT chunk_key, kind, name, key, weight, count FROM note_signals WHERE owner = ?
 
 -- name: note_chunks
 SELECT key, id::VARCHAR FROM chunks WHERE note_key = ? ORDER BY key
+
+-- name: corpus_sights
+SELECT key, visibility::VARCHAR, flags FROM notes ORDER BY key
 
 -- name: corpus_notes
 SELECT key, id::VARCHAR, path, title, type, lang FROM notes ORDER BY path
@@ -71,13 +78,14 @@ WHERE e.src_kind = 'note' AND e.dst_kind IN ('note', 'unresolved') AND e.scope =
 ORDER BY e.id
 
 -- name: lower_words
-SELECT word, count(*) FROM (
-    SELECT unnest(regexp_extract_all(text, '(?:^|[^\pL\pN_/.@#-])(\p{Ll}[\pL]+)', 1)) AS word FROM chunks
-) WHERE word IN (SELECT unnest(string_split(?, ' '))) GROUP BY word
+SELECT w.word, n.visibility::VARCHAR, n.flags, count(*) FROM (
+    SELECT unnest(regexp_extract_all(text, '(?:^|[^\pL\pN_/.@#-])(\p{Ll}[\pL]+)', 1)) AS word, note_key FROM chunks
+) w JOIN notes n ON n.key = w.note_key
+WHERE w.word IN (SELECT unnest(string_split(?, ' '))) GROUP BY ALL
 
 -- name: corpus_fingerprint
 -- bit_xor of equal rows cancels out, so counts go along
-SELECT (SELECT (count(*), bit_xor(hash(id, path, title, type, lang))) FROM notes),
+SELECT (SELECT (count(*), bit_xor(hash(id, path, title, type, lang, note_id, visibility, flags))) FROM notes),
        (SELECT (count(*), bit_xor(hash(id, content_hash, start_line))) FROM chunks),
        (SELECT (count(*), bit_xor(hash(n.id, coalesce(c.chunk_idx, -1), s.kind, s.name, s.weight, s.count)))
         FROM note_signals s JOIN notes n ON n.key = s.owner LEFT JOIN chunks c ON c.key = s.chunk_key),

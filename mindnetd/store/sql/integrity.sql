@@ -97,21 +97,23 @@ SELECT DISTINCT chunk_id FROM entity_mentions
 WHERE (chunk_key, note_key) NOT IN (SELECT key, note_key FROM chunks UNION ALL SELECT key, key FROM notes)
 
 -- name: mention_of_an_entity_that_is_not_there
-SELECT DISTINCT entity_id FROM entity_mentions WHERE entity_id NOT IN (SELECT id FROM entities)
+SELECT DISTINCT entity_id FROM entity_mentions WHERE (audience, entity_id) NOT IN (SELECT audience, id FROM entities)
 
 -- name: mention_twice
-SELECT entity_id, chunk_id FROM entity_mentions GROUP BY entity_id, chunk_id HAVING count(*) > 1
+SELECT entity_id, chunk_id FROM entity_mentions GROUP BY audience, entity_id, chunk_id HAVING count(*) > 1
 
 -- name: entity_twice
-SELECT id FROM entities GROUP BY id HAVING count(*) > 1
+SELECT id FROM entities GROUP BY audience, id HAVING count(*) > 1
 
 -- name: relation_of_an_entity_that_is_not_there
 SELECT id FROM relationships
-WHERE source_id NOT IN (SELECT id FROM entities) OR target_id NOT IN (SELECT id FROM entities) OR source_id = target_id
+WHERE (audience, source_id) NOT IN (SELECT audience, id FROM entities)
+   OR (audience, target_id) NOT IN (SELECT audience, id FROM entities) OR source_id = target_id
 
 -- name: relation_twice
-SELECT id FROM relationships GROUP BY id HAVING count(*) > 1
+SELECT id FROM relationships GROUP BY audience, id HAVING count(*) > 1
 
 -- name: relation_mention_without_its_note
 SELECT DISTINCT chunk_id FROM relationship_mentions
-WHERE note_key NOT IN (SELECT key FROM notes) OR relationship_id NOT IN (SELECT id FROM relationships)
+WHERE note_key NOT IN (SELECT key FROM notes)
+   OR (audience, relationship_id) NOT IN (SELECT audience, id FROM relationships)

@@ -20,21 +20,24 @@ DELETE FROM {table} WHERE rowid IN (
 RETURNING text_hash
 
 -- name: unsaid_entities
-DELETE FROM entities WHERE id NOT IN (SELECT entity_id FROM entity_mentions)
+DELETE FROM entities WHERE (audience, id) NOT IN (SELECT audience, entity_id FROM entity_mentions)
 
 -- name: unsaid_aliases
 DELETE FROM entity_aliases
-WHERE entity_id NOT IN (SELECT id FROM entities)
-   OR (entity_id, key) NOT IN (SELECT entity_id, key FROM entity_spellings)
+WHERE (audience, entity_id) NOT IN (SELECT audience, id FROM entities)
+   OR (audience, entity_id, key) NOT IN (SELECT audience, entity_id, key FROM entity_spellings)
 
 -- name: unsaid_names
 UPDATE entities SET name = said.name FROM (
-    SELECT entity_id, arg_max(name, (total, name)) AS name
-    FROM (SELECT entity_id, name, sum(count) AS total FROM entity_spellings GROUP BY entity_id, name)
-    GROUP BY entity_id
+    SELECT audience, entity_id, arg_max(name, (total, name)) AS name
+    FROM (SELECT audience, entity_id, name, sum(count) AS total FROM entity_spellings GROUP BY audience, entity_id, name)
+    GROUP BY audience, entity_id
 ) said
-WHERE said.entity_id = entities.id
-  AND NOT EXISTS (SELECT 1 FROM entity_spellings s WHERE s.entity_id = entities.id AND s.name = entities.name)
+WHERE said.entity_id = entities.id AND said.audience = entities.audience
+  AND NOT EXISTS (
+      SELECT 1 FROM entity_spellings s
+      WHERE s.audience = entities.audience AND s.entity_id = entities.id AND s.name = entities.name
+  )
 
 -- name: unsaid_replies
 DELETE FROM llm_cache
@@ -52,8 +55,9 @@ WHERE EXISTS (
 UPDATE import_runs SET errors = '[]' WHERE errors <> '[]'
 
 -- name: unsaid_relations
-DELETE FROM relationships WHERE id NOT IN (SELECT relationship_id FROM relationship_mentions)
-   OR source_id NOT IN (SELECT id FROM entities) OR target_id NOT IN (SELECT id FROM entities)
+DELETE FROM relationships WHERE (audience, id) NOT IN (SELECT audience, relationship_id FROM relationship_mentions)
+   OR (audience, source_id) NOT IN (SELECT audience, id FROM entities)
+   OR (audience, target_id) NOT IN (SELECT audience, id FROM entities)
 
 -- name: unsaid_descriptions
 UPDATE entities SET description = NULL WHERE description IS NOT NULL
