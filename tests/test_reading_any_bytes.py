@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from reading import check_shape, documented_codes
 
 from mindnetd.core.canvas import read_canvas
+from mindnetd.core.derive import DeriveOptions, derive
 from mindnetd.core.note import ReadOptions, read_note
+from mindnetd.inference.tokenizer import PinnedCounter
 
+COUNTER = PinnedCounter()
 MARKS = """
 [[ ]] [ ] ( ) ! | # ^id %% $$ $ ` `` ``` ~~~ <!-- --> <div> > - 1. --- === a é \\ :: k::v ]( ](<a %20 &amp; : ' " *
 @ {{x}}
@@ -63,6 +66,7 @@ HOSTILE = (
     *("<div>\n", "> ", "> ```\n", "- ", "- a\n", "  - a\n", "    a\n", "a", "#a ", "(a:: ", "(a:: b [c:: d ", "\\"),
     *("|---|\n", "a | b\n--- | ---\n", 'x](x "', "](<a", "[![a](b)](c)", "data:a/b;", "- - ", "\n", "\t"),
     *("a\n> b\n\n", "[[a|b]]", "((", "[^1]: \n\n", "^a\n", "\r", "A" * 255 + " ", "![ [a](b)"),
+    *("!", "…", "。", "1. ", "A. ", "@[[", "$a$[", "$a$](", "` ", "<a ", "@aB", "A_", "é", "中", "<b><!--", "--><!--"),
 )
 
 
@@ -78,5 +82,15 @@ def test_linear(token: str) -> None:
 def _cost(token: str, size: int) -> float:
     raw = (token * (size // len(token))).encode()
     began = time.process_time()
-    read_note("N.md", raw)
+    derive("N.md", raw, DeriveOptions(), COUNTER)
     return time.process_time() - began
+
+
+def test_words_of_many_names_are_linear() -> None:
+    """Names of a note are indexed with each of its chunks, up to a limit: fifty thousand tags are no billion terms."""
+    tags = " ".join(f"#tag{number}" for number in range(3_000))
+    draft = derive("N.md", f"{tags}\n\n{'word ' * 3_000}\n".encode(), DeriveOptions(), COUNTER)
+    assert len(draft.note.tags) == 3_000
+    for _, counts in draft.words:
+        assert sum(counts.counts["tags"].values()) < 2_500
+        assert counts.counts["tags"].keys() >= {"tag0"}

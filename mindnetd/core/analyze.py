@@ -25,7 +25,7 @@ import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
 from mindnetd.core.records import TermCounts
 from mindnetd.core.stopwords import STOP_WORDS
 
-ANALYZER_VERSION = 1
+ANALYZER_VERSION = 2
 """Raise it when the same text gives other terms: the postings are then made anew at start."""
 
 FIELDS: tuple[str, ...] = ("title", "aliases", "headings", "tags", "body")

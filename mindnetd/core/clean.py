@@ -27,7 +27,8 @@ _DEFINITION = re.compile(r"^[ ]{0,3}\[[^\]\n]+\]:[ \t]*\S+[^\n]*$", re.MULTILINE
 _REFERENCE = re.compile(r"(?<!\[)\[([^\[\]\n]+)\]\[[^\[\]\n]*\]")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?")
 _URL = re.compile(r"<?(?:\b(?:https?|ftp|file|obsidian|mailto):(?://)?|\bwww\.)[^\s<>\])]+>?", re.IGNORECASE)
-_TAG = re.compile(r"<!--.*?-->|</?[A-Za-z][^<>]*>", re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_TAG_OR_COMMENT = re.compile(rf"<!--.*?-->|{_TAG.pattern}", re.DOTALL)
 _BLOCK_ID = re.compile(r"(?:^|(?<=\s))\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
 _LINE_START = re.compile(
     r"^[ \t]*(?:>[ \t]?)*(?:#{1,6}[ \t]+)?(?:\[![\w-]+\][+-]?[ \t]*)?"
@@ -109,7 +110,7 @@ def _markup(kind: str, text: str) -> str:
     if ":" in text or "www." in text:
         text = _FIELD.sub(":", _URL.sub(" ", text))
     if "<" in text:
-        text = _TAG.sub(" ", text)
+        text = _without_tags(text)
     if "^" in text:
         text = _BLOCK_ID.sub("", text)
     text = _PAIRED.sub("", text)
@@ -120,6 +121,14 @@ def _markup(kind: str, text: str) -> str:
     if "\\" in text:
         text = _ESCAPE.sub(r"\1", text)
     return unescape(text) if "&" in text else text
+
+
+def _without_tags(text: str) -> str:
+    """Tags and comments become a space. What opens after the last ``-->`` is never closed: it is not looked for."""
+    last = text.rfind("-->")
+    if last < 0 or "<!--" not in text:
+        return _TAG.sub(" ", text)
+    return _TAG_OR_COMMENT.sub(" ", text[: last + 3]) + _TAG.sub(" ", text[last + 3 :])
 
 
 def _links(text: str) -> str:

@@ -29,6 +29,9 @@ from mindnetd.core.tokens import TokenCounter
 from mindnetd.core.typecheck import check_note
 from mindnetd.core.typetable import DEFAULT_TYPES, TypeTable
 
+MOST_COMMON = 10_000
+"""Characters of a note's title, aliases, tags, or of a chunk's headings, whose words are indexed with a chunk."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeriveOptions:
@@ -94,11 +97,20 @@ def derive(path: str, raw: bytes, options: DeriveOptions, counter: TokenCounter)
 
 
 def _words(note: ParsedNote, chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk | None, TermCounts]]:
-    common = {"title": note.title, "aliases": "\n".join(note.aliases), "tags": " ".join(f"#{tag}" for tag in note.tags)}
+    names = {"title": note.title, "aliases": "\n".join(note.aliases), "tags": " ".join(f"#{tag}" for tag in note.tags)}
+    common = analyze({field: _bounded(text) for field, text in names.items()}, note.lang)  # once, not for each chunk
     if not chunks:
-        yield None, analyze(common, note.lang)
+        yield None, common
     for chunk in chunks:
-        yield chunk, analyze({**common, "headings": "\n".join(chunk.section), "body": chunk.words}, note.lang)
+        own = analyze({"headings": _bounded("\n".join(chunk.section)), "body": chunk.words}, note.lang)
+        yield chunk, TermCounts({**common.counts, **own.counts}, {**common.lengths, **own.lengths})
+
+
+def _bounded(text: str) -> str:
+    """What of a name, of tags or of headings is indexed with every chunk, so that a note's words stay linear."""
+    if len(text) <= MOST_COMMON:
+        return text
+    return text[:MOST_COMMON].rsplit(None, 1)[0]
 
 
 def meta_of(draft: Draft, key: int, mtime_ns: int, options: DeriveOptions, *, stale: bool = False) -> NoteMeta:

@@ -9,7 +9,8 @@ import re
 
 _END = re.compile(
     r"""(?:
-        [.!?\u2026\u061f\u0964\u0965]+ ["'\u2019\u201c\u201d\u00bb)\]*_]* (?=\s)     # Latin, Arabic, Devanagari
+        # Latin, Arabic, Devanagari; a run of marks is looked at from its first one only, which keeps "!!!!" linear
+        (?<![.!?\u2026\u061f\u0964\u0965]) [.!?\u2026\u061f\u0964\u0965]++ ["'\u2019\u201c\u201d\u00bb)\]*_]*+ (?=\s)
       | [\u3002\uff01\uff1f\uff0e]+ [\u300d\u300f\uff09\u201d]*                    # Chinese, Japanese: no space
       | \n[ \t]*(?=\n|[-*+>|\#]|\d+[.)]\s)                                           # a new line that starts something
     )\s*""",
@@ -20,6 +21,7 @@ _ABBREVIATION = re.compile(
     r"cf|approx|Fig|No|Vol|pp|ff|sog|inkl|ggf|evtl|\d{1,2})\.$"
 )
 _LOOK_BACK = 12
+_PRINTED = re.compile(r"\S")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -32,7 +34,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     start = 0
     for match in _END.finditer(text):
         end = match.end()
-        if end >= len(text) or not text[start:end].strip():
+        if end >= len(text) or _PRINTED.search(text, start, end) is None:
             continue
         if match[0][0] == "." and _ABBREVIATION.search(text, max(0, match.start() - _LOOK_BACK), match.start() + 1):
             continue

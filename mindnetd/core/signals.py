@@ -49,11 +49,13 @@ _PHRASE = re.compile(
     r"|(?P<code>[a-z]+\d*[A-Z]\w+|[a-zA-Z]\w*_\w+))"
 )
 _MARKUP = re.compile(
-    r"(`+)[^`]*+\1|!?\[\[[^\]\n]*\]\]|\]\([^)\n]*\)|<[^<>\n]*>|%%[^%]*%%|\$[^$\n]+\$|https?://\S+|[a-z]+@\S+"
+    r"(`+)[^`]*+\1|!?\[\[[^\]\n]{0,500}+\]\]|\]\([^)\n]{0,500}+\)|<[^<>\n]*+>|%%[^%]*+%%|\$[^$\n]++\$|https?://\S+|"
+    r"(?<![a-z])[a-z]++@\S+"
 )
 _HAS_MARKUP = re.compile(r"[`<$%]|\]\]|\]\(|://|@")
-_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)\s*([^`\n]+?)\s*\1(?!`)")
+_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)\s*+([^`\n]++)\s*+\1(?!`)")
 _LIST_MARK = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)]|[a-z]\)|#{1,6}|>|\[.\])\s*$")
+_LONGEST_MARK = 200
 _BEFORE = " \t*_\"'(\u201c\u201e\u00ab\u00bb\u2018[~=^"
 _ENDS = frozenset(".!?:;\n\0|\u2026\u2013\u2014>")
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
@@ -144,8 +146,8 @@ def _prose(note: ParsedNote, places: _Places) -> Iterator[_Found]:
         idx = places.at(start)
         if "`" in text:
             for match in _CODE.finditer(text):
-                if _IDENTIFIER.fullmatch(match[2]):
-                    yield idx, "code", match[2], WEIGHTS["code"]
+                if _IDENTIFIER.fullmatch(code := match[2].rstrip()):
+                    yield idx, "code", code, WEIGHTS["code"]
         if _HAS_MARKUP.search(text):
             text = _MARKUP.sub("\0", text)
         for match in _PHRASE.finditer(text):
@@ -161,7 +163,8 @@ def _opens(text: str, at: int) -> bool:
         at -= 1
     if not at or text[at - 1] in _ENDS:
         return True
-    return _LIST_MARK.match(text, text.rfind("\n", 0, at) + 1, at) is not None
+    line = text.rfind("\n", max(at - _LONGEST_MARK, 0), at) + 1  # a mark is short: a long line is not searched
+    return (line > 0 or at < _LONGEST_MARK) and _LIST_MARK.match(text, line, at) is not None
 
 
 def _phrase(text: str, opens: bool, nouns: bool, idx: int) -> Iterator[_Found]:
