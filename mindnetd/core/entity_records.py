@@ -32,7 +32,7 @@ class CorpusSignal:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity: ``names`` are its names with their keys, the canonical one first."""
+    """An entity: ``names`` are its names with their keys, the canonical one first; ``source`` heuristic or llm."""
 
     id: str
     name: str
@@ -42,3 +42,5 @@ class Entity:
     weight: float
     note: str | None
     names: tuple[tuple[str, str], ...]
+    source: str = "heuristic"
+    description: str | None = None

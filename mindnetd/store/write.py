@@ -13,6 +13,7 @@ import duckdb
 
 from mindnetd.store.bulk import Packed, key_list
 from mindnetd.store.db import Database, set_meta
+from mindnetd.store.llm import forget_notes
 from mindnetd.store.records import Batch, RunRow
 from mindnetd.store.sqltext import statements
 from mindnetd.store.write_entities import delete_kept_signals, insert_signals
@@ -90,6 +91,8 @@ def _delete(con: duckdb.DuckDBPyConnection, batch: Batch) -> None:
         delete_kept_signals(con, kept)
     if whole or kept:
         con.execute(f"DELETE FROM notes WHERE key IN ({key_list(whole + kept)})")
+    if batch.removed:
+        forget_notes(con, batch.removed)
     if batch.removed or canvases:
         con.execute(f"DELETE FROM canvases WHERE key IN ({key_list([*batch.removed, *canvases])})")
     if owners := whole + kept + canvases:

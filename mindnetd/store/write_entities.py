@@ -104,7 +104,8 @@ def _insert_graph(con: duckdb.DuckDBPyConnection, graph: GraphRows) -> None:
             "weight": [entity.weight for entity in entities],
             "mention_count": [count for _, count in graph.entities],
             "note": [entity.note for entity in entities],
-            "source": ["heuristic"] * len(entities),
+            "source": [entity.source for entity in entities],
+            "description": [entity.description for entity in entities],
         },
         same=whose,
     )
