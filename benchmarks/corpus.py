@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mindnetd.core.derive import DeriveOptions, Draft, derive, meta_of, words_of
+from mindnetd.core.derive import DeriveOptions, Draft, derive, meta_of
+from mindnetd.core.edges import edges_of
 from mindnetd.core.results import ChunkText
 from mindnetd.inference.embedder import Embedder
 from mindnetd.inference.tokenizer import PinnedCounter
 from mindnetd.lanes.hot import HotDelta, HotDoc, HotIndex
+from mindnetd.writing.linkbook import LinkBook
 
 
 @dataclass
@@ -88,10 +90,17 @@ def index_of(notes: Iterator[tuple[str, bytes]], cache: Cache | None) -> tuple[H
     hot, chunks, metas, docs = HotIndex(), dict[int, ChunkText](), [], list[HotDoc]()
     wanted: dict[bytes, str] = {}
     key = 0
-    for path, raw in notes:
-        draft = derive(path, raw, options, counter)
+    drafts = [derive(path, raw, options, counter) for path, raw in notes]
+    book = LinkBook()
+    for draft in drafts:
+        book.add_file(draft.path)
+        book.set_id(draft.path, draft.note.note_id)
+    edges = []
+    for draft in drafts:
         key += 1
         metas.append(meta_of(draft, key, 0, options))
+        links = book.resolve(draft.note.links, draft.path)
+        edges.append((metas[-1].id, edges_of(options.prefix, draft.note, links, options.types)))
         wanted.update(draft.texts)
         for doc, text in _docs(draft, key):
             docs.append(doc)
@@ -99,14 +108,14 @@ def index_of(notes: Iterator[tuple[str, bytes]], cache: Cache | None) -> tuple[H
                 chunks[text.key] = text
         key = docs[-1].key
     vectors = cache.embed(wanted) if cache is not None else None
-    hot.apply(HotDelta(revision=1, notes=tuple(metas), docs=tuple(docs), vectors=vectors))
+    hot.apply(HotDelta(revision=1, notes=tuple(metas), docs=tuple(docs), vectors=vectors, edges=tuple(edges)))
     return hot, Texts(chunks)
 
 
 def _docs(draft: Draft, note_key: int) -> Iterator[tuple[HotDoc, ChunkText | None]]:
     title = draft.chunked.title_passage
     heads = (bytes.fromhex(title.text_hash),) if title else ()
-    for n, (chunk, terms) in enumerate(words_of(draft)):
+    for n, (chunk, terms) in enumerate(draft.words):
         first = heads if n == 0 else ()
         if chunk is None:
             yield HotDoc(note_key, note_key, terms, first), None

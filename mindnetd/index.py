@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mindnetd.core.derive import DeriveOptions, derive, utc_text
+from mindnetd.core.dating import utc_text
+from mindnetd.core.derive import DeriveOptions, derive
 from mindnetd.core.records import Diagnostic, FileKind, FileStat, NoteMeta, VaultFile
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.events import Event, EventBus
@@ -36,7 +37,7 @@ from mindnetd.writing.backlog import Awaited, EmbedQueue, Vectors
 from mindnetd.writing.known import Known
 from mindnetd.writing.mentions import follow
 from mindnetd.writing.plan import Plan
-from mindnetd.writing.rows import RowMaker, hot_docs
+from mindnetd.writing.rows import RowMaker, hot_delta
 from mindnetd.writing.runs import Run
 from mindnetd.writing.twins import left_out, why_left_out
 
@@ -342,21 +343,9 @@ class Indexer:
 
     def _publish(self, batch: Batch, remembered: VectorRows | None) -> None:
         """The resident index and all who listen follow the commit."""
-        vectors = None
-        if remembered is not None and remembered.hashes:
-            vectors = ([bytes.fromhex(text_hash) for text_hash in remembered.hashes], remembered.matrix)
-        self._parts.hot.apply(
-            HotDelta(
-                revision=self._parts.db.revision,
-                removed_notes=tuple(key for key in batch.removed if self.known.path(key) in self.known.notes),
-                notes=tuple(rows.meta for rows in batch.notes),
-                docs=tuple(doc for rows in batch.notes for doc in hot_docs(rows)),
-                kept_docs=tuple(rows.meta.key for rows in batch.notes if rows.keep_chunks),
-                vectors=vectors,
-            )
-        )
-        follow(self._parts.entities, self._parts.db.revision, batch)
         gone = [self.known.notes[path] for path in map(self.known.path, batch.removed) if path in self.known.notes]
+        self._parts.hot.apply(hot_delta(batch, self._parts.db.revision, [note.key for note in gone], remembered))
+        follow(self._parts.entities, self._parts.db.revision, batch)
         self.known.follow(batch)
         self._parts.metrics.notes_indexed.inc(len(batch.notes))
         for note in gone:

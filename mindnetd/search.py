@@ -5,9 +5,10 @@ Not for: HTTP (``server``), the lanes themselves (``lanes``), where texts lie (`
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +17,18 @@ from mindnetd.core.analyze import Marker
 from mindnetd.core.query import LANES, MAX_TOP_K, QuerySpec
 from mindnetd.core.querytext import QueryText, parse_query
 from mindnetd.core.rank import RetrievalSettings
+from mindnetd.core.records import Edge
 from mindnetd.core.results import ChunkText, Hit, QueryResult, TextSource
 from mindnetd.core.snippet import Snippet, make_snippet
+from mindnetd.core.typetable import DEFAULT_TYPES, TypeTable
 from mindnetd.deadline import Deadline
 from mindnetd.errors import BadRequest, ModelError
 from mindnetd.lanes import dense, lexical, phrases
 from mindnetd.lanes.candidates import Asked, Place, look, rank
+from mindnetd.lanes.graph import EdgeView
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.lanes.segments import BoolArray
-from mindnetd.lanes.snapshot import HotSnapshot
+from mindnetd.lanes.snapshot import HotSnapshot, Scope
 from mindnetd.lanes.sweep import Sweep
 from mindnetd.lanes.texts import RecentTexts
 
@@ -35,6 +39,9 @@ STAGES = ("embed", "lexical", "dense", "graph", "hydrate")
 
 Vector = NDArray[np.float32]
 EmbedQuery = Callable[[str], Vector]
+Masks = Callable[[HotSnapshot, Sequence[int], frozenset[str], frozenset[str]], tuple[Collection[str], Sequence[Edge]]]
+"""(snapshot, keys of shown notes with edges to hidden ones, levels, hiding flags) -> (ids of those among them whose
+edges are others for this view, the edges that they have instead)."""
 
 
 class Searcher:
@@ -48,6 +55,12 @@ class Searcher:
         settings: RetrievalSettings | None = None,
         approximate: dense.Approximate | None = None,
     ) -> None:
+        self.types: Callable[[], TypeTable] = lambda: DEFAULT_TYPES
+        """The note types in force; set by whoever knows them."""
+        self.masks: Masks | None = None
+        """What holds of the edges of a view where something is hidden; set by whoever knows the links."""
+        self.clock: Callable[[], float] = time.time
+        """Seconds since 1970, for the age of notes."""
         self.settings = settings or RetrievalSettings()
         self._recent = RecentTexts(texts)
         self._hot, self._texts, self._embedder, self._approximate = hot, texts, embed_query, approximate
@@ -61,7 +74,7 @@ class Searcher:
         clock.lap("embed")
         for _ in range(_ATTEMPTS):
             deadline.check()
-            asked = ask(self._hot.snapshot(), spec, parsed, vector, self.settings)
+            asked = self._ask(spec, parsed, vector)
             places = self._rank(asked, clock, deadline, warnings)
             texts = self._recent.texts(asked.snapshot, [place.key for place in places if not place.bare])
             clock.lap("hydrate")
@@ -108,12 +121,50 @@ class Searcher:
             warnings.append(f"answered by words alone: {error.message}")
         return None
 
+    def _ask(self, spec: QuerySpec, parsed: QueryText, vector: Vector | None) -> Asked:
+        """The question put to the newest revision: its scope and what its words ask for there."""
+        snapshot, settings = self._hot.snapshot(), self.settings
+        hidden = [flag for flag in settings.exclude_flags if flag not in spec.filters.include_flags]
+        scope = snapshot.scope(spec.filters.visibility, hidden)
+        slots = lexical.question_slots(parsed.words, scope.langs, snapshot, prefix=spec.prefix)
+        if vector is not None and len(vector) != snapshot.vectors.dim:
+            vector = None  # no vectors yet, or those of the model before this one
+        return Asked(
+            snapshot=snapshot,
+            spec=spec,
+            parsed=parsed,
+            vector=vector,
+            settings=settings,
+            scope=scope,
+            slots=tuple(slots),
+            docs=scope.docs,
+            edges=self._edges(snapshot, scope, spec.filters.visibility, hidden),
+            types=self.types(),
+            now=self.clock(),
+        )
+
+    def _edges(self, snapshot: HotSnapshot, scope: Scope, levels: Sequence[str], hidden: Sequence[str]) -> EdgeView:
+        """The edges as a view has them: a name of a hidden note may mean a shown one there (law 9)."""
+        if self.masks is None:
+            return snapshot.edges
+        key = frozenset(levels), frozenset(hidden)
+        found = snapshot.kept_edges.get(key)
+        if found is None:
+            found, owners = snapshot.edges, snapshot.edges.leading_to_hidden(scope.notes)
+            if len(owners):
+                keys = [note.key for slot in owners.tolist() if (note := snapshot.notes[slot]) is not None]
+                sources, edges = self.masks(snapshot, keys, *key)
+                found = found.with_others(sources, edges) if sources else found
+            snapshot.kept_edges[key] = found
+        return found
+
     def _rank(self, asked: Asked, clock: Stopwatch, deadline: Deadline, warnings: list[str]) -> list[Place]:
         """The best documents, in order. The vectors are begun with first: another thread works meanwhile."""
         begun = (
             Sweep(asked.snapshot.vectors, asked.vector) if asked.vector is not None and not self._approximate else None
         )
-        docs = self._admitted(asked, deadline, warnings)
+        asked = dataclasses.replace(asked, docs=self._admitted(asked, deadline, warnings))
+        docs = asked.docs
         words = lexical.bm25(asked.snapshot, asked.scope, asked.slots) if "lexical" in asked.spec.lanes else None
         clock.lap("lexical")
         deadline.check()
@@ -190,15 +241,3 @@ def check(spec: QuerySpec) -> None:
     unknown = [lane for lane in spec.lanes if lane not in LANES]
     if unknown or not spec.lanes:
         raise BadRequest(f"lanes: {unknown[0] if unknown else 'none'}; use any of {', '.join(LANES)}")
-
-
-def ask(
-    snapshot: HotSnapshot, spec: QuerySpec, parsed: QueryText, vector: Vector | None, settings: RetrievalSettings
-) -> Asked:
-    """A question put to one revision: its scope and what its words ask for there."""
-    hidden = [flag for flag in settings.exclude_flags if flag not in spec.filters.include_flags]
-    scope = snapshot.scope(spec.filters.visibility, hidden)
-    slots = lexical.question_slots(parsed.words, scope.langs, snapshot, prefix=spec.prefix)
-    if vector is not None and len(vector) != snapshot.vectors.dim:
-        vector = None  # no vectors yet, or those of the model before this one
-    return Asked(snapshot, spec, parsed, vector, settings, scope, tuple(slots))

@@ -142,4 +142,6 @@ def differences(one: Any, other: Any) -> list[str]:
     if held != stored:
         wrong = sorted(key for key in held.keys() | stored.keys() if held.get(key) != stored.get(key))
         found.append(f"{len(wrong)} resident documents differ from the file's, the first has key {wrong[0]}")
+    if one.edges.held() != other.edges.held():
+        found.append("the resident edges differ from the file's")
     return found

@@ -19,9 +19,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from mindnetd.inference.embedder import Embedder
+from mindnetd.lanes.hot import HotIndex
 from mindnetd.settings.types import types_of
 from mindnetd.store.dump import differences
 from mindnetd.store.integrity import integrity
+from mindnetd.verify import differences as hot_differences
+from mindnetd.writing.known import load_hot_index
 
 NAMES = ("Alpha", "beta", "Gamma Ray", "Übung", "2032-05-18", "delta.v2", "U\u0308bung")  # the last is a twin in NFD
 FOLDERS = ("", "one/", "two/deep/", "Templates/")
@@ -190,11 +193,19 @@ class Vault(RuleBasedStateMachine):
                 fresh.settle()
                 fresh.graph()
                 assert differences(self.bench.dump(), fresh.dump()) == []
+                assert resident(self.bench) == [], "the resident index differs from one that is loaded from the file"
             finally:
                 fresh.close()
         finally:
             self.bench.close()
             shutil.rmtree(self.home)
+
+
+def resident(bench: Bench) -> list[str]:
+    """What the resident index holds beside what a fresh one would load: words, vectors, notes and edges (law 8)."""
+    fresh = HotIndex()
+    load_hot_index(fresh, bench.engine._columns())
+    return hot_differences(bench.engine.hot.snapshot(), fresh.snapshot())
 
 
 def converge(cache: Path, examples: int, steps: int) -> None:

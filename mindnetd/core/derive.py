@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from mindnetd.core.analyze import analyze
 from mindnetd.core.chunk import chunk_note
+from mindnetd.core.dating import utc_text
 from mindnetd.core.identity import note_uuid
 from mindnetd.core.note import ReadOptions, read_note
 from mindnetd.core.records import (
@@ -149,9 +149,3 @@ def meta_of(draft: Draft, key: int, mtime_ns: int, options: DeriveOptions, *, st
 def visibility_of(note: ParsedNote, options: DeriveOptions) -> Visibility:
     """Its own, else what its type or folder says, else the configured default."""
     return note.visibility or options.types.visibility_default(note.type, note.path, options.default_visibility)
-
-
-def utc_text(time_ns: int) -> str:
-    """A file time (ns since the epoch) as RFC 3339 UTC with seconds; out-of-range times are clamped."""
-    seconds = min(max(time_ns // 1_000_000_000, -62_135_596_800), 253_402_300_799)
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")

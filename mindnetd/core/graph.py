@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mindnetd.core.rank import RELATION_WEIGHTS
+
 DECAY = 0.5
 """What a hop leaves of the strength of a way."""
 MOST_NODES = 20_000
@@ -32,20 +34,6 @@ class Tie:
         return self.dst if end == self.src else self.src
 
 
-RELATION_WEIGHTS: Mapping[str, float] = {
-    "references": 1.0,
-    "related_to": 0.6,
-    "depends_on": 1.2,
-    "belongs_to": 0.8,
-    "derived_from": 1.1,
-    "inspired_by": 0.8,
-    "supports": 1.0,
-    "contradicts": -0.9,
-    "prev": 0.0,
-    "next": 0.0,
-    "backlink": 0.0,
-}
-"""What going along a relation is worth (design section 6)."""
 UNLISTED = 0.5
 """The weight of a relation that is in no table: one that a user made up."""
 

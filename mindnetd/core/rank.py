@@ -17,6 +17,22 @@ FIELD_WEIGHTS: Mapping[str, float] = {"title": 2.0, "aliases": 1.0, "headings": 
 
 K1, B = 1.2, 0.75
 
+RELATION_WEIGHTS: Mapping[str, float] = {
+    "references": 1.0,
+    "related_to": 0.6,
+    "depends_on": 1.2,
+    "belongs_to": 0.8,
+    "derived_from": 1.1,
+    "inspired_by": 0.8,
+    "supports": 1.0,
+    "contradicts": -0.9,
+    "prev": 0.0,
+    "next": 0.0,
+    "backlink": 0.0,
+}
+"""What going along a relation is worth (design section 6)."""
+DAY_S = 86_400.0
+
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
@@ -24,6 +40,19 @@ class RetrievalSettings:
 
     alpha: float = 0.53
     beta: float = 0.17
+    gamma: float = 0.2
+    """Weight of the graph term."""
+    delta: float = 0.02
+    """Weight of the time term."""
+    epsilon: float = 0.02
+    """Weight of the type term."""
+    zeta: float = 0.05
+    """Weight of a note's own ``relevance``."""
+    decay: float = 0.0025
+    """``lambda``: how fast notes fade, by day."""
+    hops: int = 1
+    """Hops of the graph term of a question that does not say how many."""
+    relation_weights: Mapping[str, float] = field(default_factory=lambda: RELATION_WEIGHTS)
     fusion: Literal["weighted", "rrf"] = "weighted"
     k_l: int = 100
     k_v: int = 100
@@ -41,13 +70,17 @@ class RetrievalSettings:
     """A tag on so many notes at most relates them to each other (`core.shared_tags`); below 2: none does."""
 
 
+NOTHING: Mapping[str, object] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a score: ``value`` in [0, 1] (diversity: [-1, 0]) times ``weight``."""
+    """One term of a score: ``value`` in [0, 1] (diversity: [-1, 0], graph: [-1, 1]) times ``weight``."""
 
     value: float
     weight: float
-    extra: Mapping[str, object] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    """What else is known of it: the edges that were walked, the age in days."""
 
     @property
     def term(self) -> float:
@@ -73,6 +106,16 @@ def add_up(columns: Columns, count: int) -> NDArray[np.float64]:
     for values, weight in columns.values():
         scores = scores + values * weight
     return scores
+
+
+def ages(at: NDArray[np.float64], now: float) -> NDArray[np.float64]:
+    """Whole days since `at`, 0 for what lies ahead: within a day nothing changes its place by the clock alone."""
+    return np.maximum(np.floor((now - at) / DAY_S), 0.0)
+
+
+def fading(days: NDArray[np.float64], decay: float, fixed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The time term: ``exp(-decay * days)``, or what the note says itself (``fixed``, NaN where it does not)."""
+    return np.where(np.isnan(fixed), np.exp(-decay * days), fixed)
 
 
 def dense_share(settings: RetrievalSettings, lang: str) -> float:

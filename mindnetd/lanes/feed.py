@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mindnetd.core.records import NoteMeta, TermCounts
+from mindnetd.core.records import Edge, NoteMeta, TermCounts
+from mindnetd.lanes.graph import NO_EDGES, EdgeRows
 from mindnetd.lanes.vectors import Matrix
 
 
@@ -36,6 +37,8 @@ class HotDelta:
     docs: tuple[HotDoc, ...] = ()
     kept_docs: tuple[int, ...] = ()
     vectors: tuple[Sequence[bytes], Matrix] | None = None
+    edges: tuple[tuple[str, Sequence[Edge]], ...] = ()
+    """(note id, everything it declares now), of every note whose edges the commit wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +68,4 @@ class HotRows:
     """(vectors, 32), distinct."""
     vectors: Matrix
     """(vectors, dim) float32, unit rows."""
+    edges: EdgeRows = NO_EDGES

@@ -17,9 +17,12 @@ from mindnetd.core.querytext import name_key
 from mindnetd.core.rank import FIELD_WEIGHTS
 from mindnetd.core.records import VISIBILITIES, NoteMeta
 from mindnetd.lanes import segments as seg
+from mindnetd.lanes.codes import Codes
 from mindnetd.lanes.column import Column
+from mindnetd.lanes.facts import no_facts
 from mindnetd.lanes.feed import HotDelta, HotDoc, HotRows
-from mindnetd.lanes.snapshot import Codes, HotSnapshot
+from mindnetd.lanes.graph import EdgeTable
+from mindnetd.lanes.snapshot import HotSnapshot
 from mindnetd.lanes.vectors import VectorTable
 
 __all__ = ["HotDelta", "HotDoc", "HotIndex", "HotRows", "names_of"]
@@ -49,6 +52,8 @@ class HotIndex:
         self._visibility = np.zeros(0, np.uint8)
         self._note_flags = np.zeros(0, np.int64)
         self._note_lang = np.zeros(0, np.int16)
+        self._facts = no_facts()
+        self._edges = EdgeTable()
         self._doc_key, self._doc_note = Column(np.int64), Column(np.int32)
         self._doc_length = Column(np.float32)
         self._passage_start, self._passage_hash = Column(np.int32), Column(np.uint8, HASH_BYTES)
@@ -85,6 +90,7 @@ class HotIndex:
         self._segments = (
             (seg.build(rows.posting_term, _places(keys, rows.posting_doc), weights),) if len(weights) else ()
         )
+        self._edges.load(rows.edges)
         self._snapshot = self._publish(rows.revision)
 
     def apply(self, delta: HotDelta) -> None:
@@ -98,6 +104,7 @@ class HotIndex:
         self._drop_docs([*delta.removed_notes, *replaced])
         self._drop_notes(delta.removed_notes)
         self._set_notes(delta.notes)
+        self._edges.replace(delta.edges)
         if delta.docs:
             self._append(delta.docs)
         self._compact_if_due()
@@ -216,10 +223,11 @@ class HotIndex:
 
     def _drop_notes(self, note_keys: Sequence[int]) -> None:
         if note_keys:
+            gone = [note for key in note_keys if key in self._slot_of and (note := self._notes[self._slot_of[key]])]
+            self._edges.drop(note.id for note in gone)
             self._notes = list(self._notes)
-            for key in note_keys:
-                if key in self._slot_of:
-                    self._notes[self._slot_of[key]] = None
+            for note in gone:
+                self._notes[self._slot_of[note.key]] = None
 
     def _set_notes(self, notes: Sequence[NoteMeta]) -> None:
         if not notes:
@@ -241,6 +249,8 @@ class HotIndex:
         self._visibility[slots] = [VISIBILITIES.index(note.visibility) for note in notes]
         self._note_flags[slots] = [sum(1 << self._flags.give(flag) for flag in set(note.flags)) for note in notes]
         self._note_lang[slots] = [self._langs.give(note.lang) for note in notes]
+        self._facts = self._facts.with_notes(slots, notes, len(self._notes))
+        self._edges.place([note.id for note in notes], slots, len(self._notes))
 
     def _rewait(self) -> None:
         self._waiting = {}
@@ -270,7 +280,9 @@ class HotIndex:
         renumber = (np.cumsum(alive) - 1).astype(np.int32)
         segments = (seg.merge(self._segments, alive, renumber),) if self._segments else ()
         terms, vectors, langs, flags = self._terms, self._vectors, self._langs, self._flags
+        edges = self._edges.renumbered()
         self._clear()
+        self._edges = edges
         self._terms, self._vectors, self._langs, self._flags, self._segments = terms, vectors, langs, flags, segments
         self._set_notes(notes)
         self._doc_key.extend(keys)
@@ -294,6 +306,8 @@ class HotIndex:
             note_visibility=self._visibility,
             note_flags=self._note_flags,
             note_lang=self._note_lang,
+            facts=self._facts,
+            edges=self._edges.view(),
             doc_key=self._doc_key.view,
             doc_note=self._doc_note.view,
             doc_length=self._doc_length.view,

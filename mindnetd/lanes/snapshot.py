@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,41 +10,13 @@ from numpy.typing import NDArray
 
 from mindnetd.core.filters import Filters, compile_filters
 from mindnetd.core.records import VISIBILITIES, NoteMeta
+from mindnetd.lanes.codes import Codes
+from mindnetd.lanes.facts import Facts
+from mindnetd.lanes.graph import EdgeView
 from mindnetd.lanes.segments import BoolArray, IntArray, Segment
 from mindnetd.lanes.vectors import VectorView
 
 _MASKS_KEPT = 32
-
-
-class Codes:
-    """Small integers for strings, given out by the one writer, read by all; never changed once given."""
-
-    def __init__(self, texts: Sequence[str] = ()) -> None:
-        self.texts = list(texts)
-        self.ids = {text: code for code, text in enumerate(self.texts)}
-        self._sorted: tuple[int, list[str]] = (0, [])
-
-    def give(self, text: str) -> int:
-        """The code of `text`, a new one if need be."""
-        code = self.ids.get(text)
-        if code is None:
-            code = self.ids[text] = len(self.texts)
-            self.texts.append(text)
-        return code
-
-    def starting_with(self, prefix: str, limit: int) -> list[str]:
-        """At most `limit` texts that start with `prefix`, in order. Sorts now and then, looks through the newest."""
-        known, ordered = self._sorted
-        if len(self.texts) - known > 2000 or not known:
-            known = len(self.texts)
-            ordered = sorted(self.texts[:known])
-            self._sorted = (known, ordered)
-        at = bisect.bisect_left(ordered, prefix)
-        found: list[str] = []
-        while at < len(ordered) and ordered[at].startswith(prefix) and len(found) < limit:
-            found.append(ordered[at])
-            at += 1
-        return sorted([*found, *(text for text in self.texts[known:] if text.startswith(prefix))])[:limit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +24,8 @@ class Scope:
     """The documents that exist for somebody: visibility and flags applied. Statistics are made of exactly these."""
 
     docs: BoolArray
+    notes: BoolArray
+    """The same by note slot."""
     count: int
     mean_length: float
     langs: tuple[str, ...]
@@ -75,6 +48,9 @@ class HotSnapshot:
     note_visibility: NDArray[np.uint8]
     note_flags: NDArray[np.int64]
     note_lang: NDArray[np.int16]
+    facts: Facts
+    """By note slot: what a note is by itself, for the ranking."""
+    edges: EdgeView
     doc_key: NDArray[np.int64]
     doc_note: IntArray
     doc_length: NDArray[np.float32]
@@ -92,6 +68,8 @@ class HotSnapshot:
     names: dict[str, tuple[int, ...]]
     """`name_key` of titles, aliases, file names -> note slots that have or had it: the note itself decides."""
     _scopes: dict[tuple[frozenset[str], frozenset[str]], Scope] = field(default_factory=dict)
+    kept_edges: dict[tuple[frozenset[str], frozenset[str]], EdgeView] = field(default_factory=dict)
+    """``edges`` as somebody may see them, by levels and hiding flags; filled by whoever asks."""
     _masks: dict[Filters, BoolArray] = field(default_factory=dict)
     """Note slots that pass, by filters."""
 
@@ -124,6 +102,7 @@ class HotSnapshot:
         ready, pending = self._passages(docs)
         return Scope(
             docs=docs,
+            notes=seen,
             count=count,
             mean_length=float(lengths) / count if count else 0.0,
             langs=tuple(self.langs.texts[code] for code in order),

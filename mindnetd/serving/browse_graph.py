@@ -28,7 +28,6 @@ from mindnetd.serving.shown_graph import (
     edge_out,
     file_node,
     note_node,
-    tie_of,
 )
 from mindnetd.serving.view import View
 from mindnetd.store import read, read_counts, read_ties
@@ -83,7 +82,7 @@ class GraphBrowser:
             edges += [edge for edge in shown.around([found.id], walk.direction) if edge.dst_kind == UNRESOLVED]
         if BACKLINK in walk.relations:
             edges += shown.backlinks(found.id, walk.direction)
-        ties = {edge.id: tie_of(edge) for edge in edges}
+        ties = {edge.id: shown.tie(edge) for edge in edges}
         order = sorted(
             ties.values(),
             key=lambda tie: (-abs(tie.weight), tie.relation, _name(shown, tie.other(found.id)), tie.id),

@@ -26,6 +26,7 @@ from mindnetd.lanes.hot import HotIndex
 from mindnetd.metrics import Metrics
 from mindnetd.modes import Modes
 from mindnetd.search import Searcher
+from mindnetd.serving.masked import MaskBook
 from mindnetd.serving.services import ServerSettings
 from mindnetd.store import upkeep
 from mindnetd.store.db import Database
@@ -56,6 +57,7 @@ class Desk:
     ) -> None:
         self._engine, self._writer, self._jobs, self._searcher = engine, writer, jobs, searcher
         self._watcher, self._schedule = watcher, schedule
+        searcher.types, searcher.masks = lambda: self.derive_options.types, MaskBook(self).for_ranking
         self._modes = Modes(lambda: self._searcher, engine.hot.snapshot, engine.entities.of)
         self.llm: AnswerModel | None = None
         """What answers in its own words, where there is one; set by whoever makes it."""

@@ -69,6 +69,23 @@ class MaskBook:
                 edges += edges_of_links(self._services.id_prefix, canvas.path, links)
         return Masked(frozenset(sources), tuple(edges))
 
+    def for_ranking(
+        self, snapshot: HotSnapshot, keys: Sequence[int], levels: frozenset[str], hiding: frozenset[str]
+    ) -> tuple[frozenset[str], tuple[Edge, ...]]:
+        """Of the notes `keys`, which are shown and declare edges to hidden ones, those that mean a shown note by its id
+        instead: the others declare what is stored, less what leads to the hidden. Raises StoreError."""
+        view = View(levels, hiding)
+        hidden = {meta.path for meta in snapshot.notes if meta is not None and not view.shows(meta)}
+        ids = shown_ids(snapshot, view)
+        sources: set[str] = set()
+        edges: list[Edge] = []
+        for key, stored in read.load_links(self._services.db, sorted(keys)).items():
+            links, meta = masked(stored, hidden, ids), snapshot.note(key)
+            if meta is not None and any(now is not was and now.by_id for was, now in zip(stored, links, strict=True)):
+                sources.add(meta.id)
+                edges += self._of_note(meta, links)
+        return frozenset(sources), tuple(edges)
+
     def _of_note(self, meta: NoteMeta, links: Sequence[ResolvedLink]) -> tuple[Edge, ...]:
         options = self._services.derive_options
         made_of = (meta.key, meta.raw_hash, meta.stale, tuple(links))

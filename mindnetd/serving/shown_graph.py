@@ -106,9 +106,16 @@ class ShownGraph:
         """The same for the walks of `core.graph`, in both directions."""
 
         def around(ids: Sequence[str]) -> Iterable[Tie]:
-            return [tie_of(edge) for edge in self.around(ids, "both", relations)]
+            return [self.tie(edge) for edge in self.around(ids, "both", relations)]
 
         return around
+
+    def tie(self, edge: Edge) -> Tie:
+        """An edge that was read, for a walk: what its relation is worth and its note's type adds, times its weight."""
+        worth = weight_of(edge.relation, self._services.searcher.settings.relation_weights)
+        type_name = self.nodes.get(edge.src_id, {}).get("type")
+        worth += self._services.derive_options.types.edge_weight_offset(type_name, edge.relation)
+        return Tie(edge.id, edge.src_id, edge.dst_id, edge.relation, worth * edge.weight)
 
     def _masked(self) -> Masked:
         """The edges that hold for this view instead of those that are stored."""
@@ -151,11 +158,6 @@ def shown_edge(one: StoredEdge, ends: dict[str, NoteMeta], view: View) -> bool:
     metas = (ends.get(one.edge.src_id), ends.get(one.edge.dst_id))
     # the stored visibility covers an end that the snapshot does not know yet
     return one.visibility in view.levels and all(meta is None or view.shows(meta) for meta in metas)
-
-
-def tie_of(edge: Edge) -> Tie:
-    """The edge for a walk: what its relation is worth, times its own weight."""
-    return Tie(edge.id, edge.src_id, edge.dst_id, edge.relation, weight_of(edge.relation) * edge.weight)
 
 
 def reversed_edge(edge: Edge) -> Edge:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
-from mindnetd.core.query import LANES, MAX_TOP_K, Lane
+from mindnetd.core.query import LANES, MAX_HOPS, MAX_TOP_K, Lane
 from mindnetd.core.records import Visibility
 
 Mode = Literal["auto", "local", "global", "drift"]
@@ -66,7 +66,7 @@ class QueryRequest(Strict):
     text: str = Field(min_length=1)
     mode: Mode = "auto"
     top_k: int | None = Field(default=None, ge=1, le=MAX_TOP_K, description="left out: that of retrieval.yaml, else 10")
-    graph_hops: int = Field(default=1, ge=0, le=4)
+    graph_hops: int | None = Field(default=None, ge=0, le=MAX_HOPS, description="left out: as retrieval.yaml, else 1")
     explain: bool = True
     answer: bool = False
     stream: bool = False

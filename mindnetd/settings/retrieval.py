@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mindnetd.config import Config
-from mindnetd.core.rank import RetrievalSettings
+from mindnetd.core.links import relation_name
+from mindnetd.core.query import MAX_HOPS
+from mindnetd.core.rank import RELATION_WEIGHTS, RetrievalSettings
 from mindnetd.errors import ConfigError
 from mindnetd.settings import read
 from mindnetd.settings.read import Problem
 
 SECTIONS = ("retrieval", "time_decay")
+NAMED = {"time_decay.lambda": "decay"}
+"""Keys whose setting has another name."""
 WEIGHTS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
 CASTS: Mapping[str, read.Cast] = {
     "version": read.whole(1, 1),
@@ -27,7 +30,7 @@ CASTS: Mapping[str, read.Cast] = {
     "retrieval.dense_languages": read.words(),
     "retrieval.foreign_dense_share": read.number(0, 1),
     "retrieval.top_k": read.whole(1, 1000),
-    "retrieval.hops": read.whole(0, 4),
+    "retrieval.hops": read.whole(0, MAX_HOPS),
     "retrieval.shared_tag_notes": read.whole(0, 1000),
     "time_decay.lambda": read.number(0, 100),
     "relation_weights": read.weights(-10, 10),
@@ -70,8 +73,9 @@ def load_retrieval(file: Path, *, required: bool, home: Path) -> dict[str, Any]:
 
 
 def retrieval_settings(values: Mapping[str, Any], exclude_flags: Sequence[str]) -> RetrievalSettings:
-    """The settings of the search: the file's values over the defaults. Keys that no term uses yet have no effect."""
-    known = {item.name for item in dataclasses.fields(RetrievalSettings)}
-    given = {key.removeprefix("retrieval."): value for key, value in values.items()}
-    own = {key: value for key, value in given.items() if key in known}
+    """The settings of the search: the file's values over the defaults; of relations it may name a few."""
+    own = {NAMED.get(key, key.removeprefix("retrieval.")): value for key, value in values.items() if key != "version"}
+    if "relation_weights" in own:
+        given = {relation_name(name): weight for name, weight in own["relation_weights"].items()}
+        own["relation_weights"] = {**RELATION_WEIGHTS, **given}
     return RetrievalSettings(**own | {"exclude_flags": tuple(exclude_flags)})

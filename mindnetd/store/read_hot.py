@@ -47,6 +47,7 @@ def load_hot(db: Database, fingerprint: str, dim: int) -> HotColumns:
             passage_hash=hash_rows(passages["text_hash"]),
             vector_hash=hashes,
             matrix=matrix,
+            edges=reader.arrays(statements("read")["note_edges"]),
         )
 
 

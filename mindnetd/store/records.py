@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -281,6 +282,8 @@ class HotColumns:
     passage_hash: npt.NDArray[np.uint8]
     vector_hash: npt.NDArray[np.uint8]
     matrix: npt.NDArray[np.float32]
+    edges: Mapping[str, npt.NDArray[Any]]
+    """Edges between two notes, by column: src, dst (ids), relation, source, weight."""
 
 
 @dataclass(frozen=True, slots=True)

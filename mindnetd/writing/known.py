@@ -8,6 +8,7 @@ import numpy as np
 
 from mindnetd.core.identity import nfc
 from mindnetd.core.records import NoteMeta, VaultFile
+from mindnetd.lanes.graph import EdgeRows
 from mindnetd.lanes.hot import HotIndex, HotRows
 from mindnetd.store import read
 from mindnetd.store.db import Database
@@ -112,5 +113,6 @@ def load_hot_index(hot: HotIndex, columns: HotColumns) -> None:
             passage_hash=columns.passage_hash[order],
             vector_hash=columns.vector_hash,
             vectors=columns.matrix,
+            edges=EdgeRows(**{name: values.tolist() for name, values in columns.edges.items()}),
         )
     )

@@ -14,12 +14,22 @@ from mindnetd.core.named import named_notes
 from mindnetd.core.naming import link_answers
 from mindnetd.core.records import Edge, NoteMeta, ParsedNote, ResolvedLink
 from mindnetd.lanes.entity_index import EntityIndex
-from mindnetd.lanes.hot import HotDoc
+from mindnetd.lanes.hot import HotDelta, HotDoc
 from mindnetd.store import read
 from mindnetd.store.db import Database
 from mindnetd.store.read_entities import stored_signals
 from mindnetd.store.read_indexed import note_as_indexed
-from mindnetd.store.records import CanvasRows, ChunkRow, DocRow, MentionRow, NoteRows, RelinkRows, SignalRow
+from mindnetd.store.records import (
+    Batch,
+    CanvasRows,
+    ChunkRow,
+    DocRow,
+    MentionRow,
+    NoteRows,
+    RelinkRows,
+    SignalRow,
+    Vectors,
+)
 from mindnetd.writing.known import Known
 from mindnetd.writing.linkbook import waiting_keys
 from mindnetd.writing.mentions import Speaker, mentions_of
@@ -164,6 +174,25 @@ class RowMaker:
 
     def _edges(self, note: ParsedNote, links: Sequence[ResolvedLink]) -> tuple[Edge, ...]:
         return edges_of(self.options.prefix, note, links, self.options.types)
+
+
+def hot_delta(batch: Batch, revision: int, gone: Sequence[int], remembered: Vectors | None) -> HotDelta:
+    """A commit for the resident index; `gone` are the keys of notes among what was removed."""
+    vectors = None
+    if remembered is not None and remembered.hashes:
+        vectors = ([bytes.fromhex(text_hash) for text_hash in remembered.hashes], remembered.matrix)
+    return HotDelta(
+        revision=revision,
+        removed_notes=tuple(gone),
+        notes=tuple(rows.meta for rows in batch.notes),
+        docs=tuple(doc for rows in batch.notes for doc in hot_docs(rows)),
+        kept_docs=tuple(rows.meta.key for rows in batch.notes if rows.keep_chunks),
+        vectors=vectors,
+        edges=(
+            *((rows.meta.id, rows.edges) for rows in batch.notes),
+            *((rows.id, rows.edges) for rows in batch.relinked),
+        ),
+    )
 
 
 def hot_docs(rows: NoteRows) -> list[HotDoc]:

@@ -3,6 +3,10 @@ Statements of readers.
 -- name: hot_passages
 SELECT owner, note_key, idx < 0 AS is_title, text_hash FROM passages ORDER BY owner, idx
 
+-- name: note_edges
+SELECT src_id::VARCHAR AS src, dst_id::VARCHAR AS dst, relation, source, weight::FLOAT AS weight FROM edges
+WHERE src_kind = 'note' AND dst_kind = 'note'
+
 -- name: vector_places
 SELECT rowid AS place, text_hash, fingerprint = ? AND text_hash IN (SELECT text_hash FROM passages) AS wanted
 FROM {table} ORDER BY rowid
