@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindnetd.corpus import CorpusOptions, Prepared, commit, prepare
 from mindnetd.errors import MindnetError, ModelError
+from mindnetd.events import Event
 from mindnetd.jobs import JobBook
 from mindnetd.lanes.hot import HotDelta
 from mindnetd.schedule import Task, task_of
@@ -186,6 +187,8 @@ class CorpusRunner:
             event(log, "graph not made", logging.WARNING, reason=error)
         else:
             event(log, "graph made", seconds=took, **result)
+            if jobs and not result.get("communities_changed"):  # who asked is told, though it gave the same ones
+                self._engine.events.publish(Event("communities.rebuilt", {"revision": self._engine.db.revision}))
         for job in jobs:
             if error is not None:
                 self._jobs.fail(job, error)

@@ -50,12 +50,14 @@ STALL_S = 120.0
 """A writer that has not come round for so long is taken for hung; a huge note may take a good part of it."""
 STOP_S = 8.0
 """How long the writer may take to finish what it has in hand when the daemon stops."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, drained or not; to be stopped by SIGTERM is what a daemon is for: 0."""
 COLLECT_AFTER = (20_000, 20, 50)
 """For Python's collector of cycles, which at its defaults takes an eighth of a first index and finds hardly a cycle."""
 
 
 def run(config: Config, reread: Callable[[], Config]) -> int:
-    """The daemon in the foreground; returns the exit code after SIGTERM or SIGINT. Raises MindnetError at the start."""
+    """The daemon in the foreground; returns the exit code: 0 after SIGTERM, 130 after SIGINT. Raises MindnetError."""
     gc.set_threshold(*COLLECT_AFTER)
     daemon = Daemon(config, reread)
     code = asyncio.run(daemon.run())
@@ -71,6 +73,7 @@ class Daemon:
         self._config, self._reread = config, reread
         self._notifier = Notifier.from_env(os.environ)
         self._end: Callable[[], None] = lambda: None
+        self._code = 0
         self.anew = False
         """It ended for a reload, and is to begin once more with the configuration as it is now."""
 
@@ -87,7 +90,7 @@ class Daemon:
         await self._serve(bound)
         if self.writer.died:
             raise MindnetError(self.writer.died)
-        return 0
+        return self._code
 
     # ----------------------------------------------------------------------------------------------------------- build
 
@@ -190,7 +193,7 @@ class Daemon:
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop_asked, stop)
+            loop.add_signal_handler(number, self._stop_asked, stop, number)
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, self.reload))
 
         self._end = lambda: loop.call_soon_threadsafe(stop.set)  # type: ignore[assignment]
@@ -225,11 +228,12 @@ class Daemon:
         self.engine.reload()
         self.engine.start_embedding(self.writer.deliver)
 
-    def _stop_asked(self, stop: asyncio.Event) -> None:
+    def _stop_asked(self, stop: asyncio.Event, number: signal.Signals) -> None:
         if self.anew:
             self.anew = False  # it drains already, and now it ends with that
         elif stop.is_set():  # a second signal: no draining
-            os._exit(130)
+            os._exit(INTERRUPTED)
+        self._code = INTERRUPTED if number == signal.SIGINT else 0
         self.desk.stopping = True
         self.desk.tell_state()
         self._notifier.stopping()

@@ -108,6 +108,7 @@ class Engine:
         self.moved_aside: Path | None = None
         self.root_id = root_id
         self.db = self._open_database()
+        self.db.on_commit = metrics.committed
         self.hot = HotIndex()
         self.entities = EntityIndex()
         self.counter = PinnedCounter()

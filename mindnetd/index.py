@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -316,12 +315,9 @@ class Indexer:
     def _write(self, batch: Batch, run: Run | None) -> None:
         if run is not None:
             batch = dataclasses.replace(batch, run=run.row())
-        started = time.perf_counter()
         write.commit(self._parts.db, batch)
         if run is not None:
             run.stored = run.ended is not None
-        self._parts.metrics.commit_seconds.observe(time.perf_counter() - started)
-        self._parts.metrics.commits.inc()
 
     def _look_up(self, texts: dict[int, dict[bytes, str]], run: Run) -> tuple[set[bytes], VectorRows | None]:
         """Which passages have no vector, and the vectors that only the file remembers (of a text that came back)."""

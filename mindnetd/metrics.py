@@ -76,6 +76,11 @@ class Metrics:
         for route in routes:
             self.request_seconds.labels(route=route)
 
+    def committed(self, seconds: float) -> None:
+        """A transaction was committed: of notes, of vectors, of the entity graph."""
+        self.commits.inc()
+        self.commit_seconds.observe(seconds)
+
     def follow(self, *, queue_depth: Callable[[], float], revision: Callable[[], float]) -> None:
         """Read the two gauges that are somebody's state at the time of each scrape."""
         self.queue_depth.set_function(queue_depth)

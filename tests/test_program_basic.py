@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,9 +154,35 @@ def test_the_last_event_says_that_it_stops(shared: Path, tmp_path: Path, model_c
             return bool(seen)
 
         daemon.until(listening, "an event")
+        daemon.settled()
+        for _ in range(2):  # who asks is told, the second time too, when nothing has changed
+            assert daemon.job("/admin/communities")["state"] == "done"
         assert daemon.stop() == 0
         reader.join(20)
-        assert json.loads(b"".join(seen).splitlines()[-1])["state"] == "stopping"
+        told = [json.loads(line) for line in b"".join(seen).splitlines()]
+        assert told[-1]["state"] == "stopping"
+        assert [one["event"] for one in told].count("communities.rebuilt") >= 2
+
+
+def test_every_revision_is_a_commit_that_is_counted(daemon: Program) -> None:
+    """Notes, vectors, entities, communities: what raises the revision is in `mindnet_commits_total`, with its time."""
+    before = daemon.metric("mindnet_revision"), daemon.metric("mindnet_commits_total")
+    assert daemon.job("/admin/communities", {"cold": True})["state"] == "done"
+    assert daemon.job("/admin/reindex", {"all": True})["state"] == "done"
+    daemon.settled()
+    after = daemon.metric("mindnet_revision"), daemon.metric("mindnet_commits_total")
+    assert after[0] - before[0] == after[1] - before[1] > 0
+    assert daemon.metric("mindnet_commit_seconds_count") == after[1]
+
+
+def test_interrupted_is_130_after_draining(tmp_path: Path, model_cache: Path) -> None:
+    """Ctrl-C drains as SIGTERM does, and says in its exit code what it was."""
+    (tmp_path / "vault").mkdir()
+    with program(tmp_path, tmp_path / "vault", model_cache) as daemon:
+        assert daemon.process is not None
+        daemon.process.send_signal(signal.SIGINT)
+        assert daemon.process.wait(30) == 130
+        assert not daemon.socket.exists()
 
 
 def test_nothing_is_written_but_state_and_log(daemon: Program) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,6 +75,8 @@ class Database:
         self.path = path
         self.options = options
         self.doubt = False
+        self.on_commit: Callable[[float], None] = lambda _: None
+        """Called with the seconds that a transaction took, on the thread that committed it."""
         self._gate = threading.Condition()
         self._active: list[duckdb.DuckDBPyConnection] = []
         self._shut = True
@@ -243,6 +246,7 @@ class Database:
         """
         with self._write_lock:
             con, key, term = self._con, self._next_key, self._next_term
+            begun = time.perf_counter()
             try:
                 con.execute("BEGIN TRANSACTION")
                 yield con
@@ -256,6 +260,7 @@ class Database:
                 raise
             self.revision += 1
             self._save_mark()
+            self.on_commit(time.perf_counter() - begun)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
