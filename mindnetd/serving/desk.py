@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from mindnetd.corpus_runner import CorpusRunner
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+MAX_UNWRITTEN = 1000
+"""Logged questions that are kept for a writer that cannot write now."""
 
 
 class Desk:
@@ -68,6 +70,7 @@ class Desk:
         """Makes the entity graph; set by whoever makes it."""
         self.stopping = False
         self._told = "starting"
+        self._unwritten: dict[str, QueryRow] = {}
 
     # ---------------------------------------------------------------------------------------------------------- parts
 
@@ -259,9 +262,23 @@ class Desk:
             took_ms=result.took_ms.get("total", 0.0),
             decision_trace_json=json.dumps(trace),
         )
+        if len(self._unwritten) < MAX_UNWRITTEN:
+            self._unwritten[row.id] = row
+        self._writer.call(self._write_log)
+
+    def _write_log(self) -> None:
+        """On the writer thread: what was asked since the last time, in one transaction."""
         from mindnetd.store.write_logs import log_queries
 
-        self._writer.call(lambda: log_queries(self._engine.db, [row]))
+        rows = list(self._unwritten.values())
+        if rows:
+            log_queries(self._engine.db, rows)
+        for row in rows:
+            del self._unwritten[row.id]
+
+    def unwritten_queries(self) -> list[QueryRow]:
+        """Logged questions that the writer has not stored yet, newest first."""
+        return list(self._unwritten.values())[::-1]
 
     def backup(self) -> Path:
         """A consistent copy of the database in the spare folder; the caller removes it."""

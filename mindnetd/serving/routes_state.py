@@ -20,7 +20,7 @@ from mindnetd.serving.redact import Redactor, may_read
 from mindnetd.serving.streams import NDJSON, Pieces, event_lines, file_pieces, open_unlinked
 from mindnetd.serving.view import View
 from mindnetd.store import read
-from mindnetd.store.records import QueryRow, RunRow
+from mindnetd.store.records import RunRow
 
 TEXT_REPLY: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 LINES_REPLY: dict[int | str, dict[str, Any]] = {200: {"content": {NDJSON: {"schema": {"type": "string"}}}}}
@@ -150,10 +150,12 @@ def _runs(kit: Kit, view: View, limit: int, offset: int) -> list[dict[str, Any]]
 
 
 def _log(kit: Kit, view: View, limit: int, offset: int) -> list[dict[str, Any]]:
-    found: list[QueryRow] = []
+    new = kit.services.unwritten_queries()  # an answer is in the log at once, though the writer has other work
+    ids = {row.id for row in new}
+    found = [row for row in new if may_read(view, row.filters_json)]
     read_so_far = 0
     while len(found) < offset + limit and (rows := read.query_log(kit.services.db, LOG_ROWS, read_so_far)):
-        found += [row for row in rows if may_read(view, row.filters_json)]
+        found += [row for row in rows if row.id not in ids and may_read(view, row.filters_json)]
         read_so_far += len(rows)
     redactor = kit.redactor(view)
     return [

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mindnetd.modes import Modes
     from mindnetd.search import Searcher
     from mindnetd.store.db import Database
+    from mindnetd.store.records import QueryRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,9 @@ class Services(Protocol):
 
     def log_query(self, spec: QuerySpec, result: QueryResult) -> None:
         """Called after each answer; keeps a trace where ``privacy.query_log`` is on."""
+
+    def unwritten_queries(self) -> Sequence[QueryRow]:
+        """What was logged and is not in the file yet, newest first; ask before the file is read."""
 
     def backup(self) -> Path:
         """Write a consistent copy of the database to a new file and return it; the caller removes it."""
