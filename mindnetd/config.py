@@ -23,6 +23,8 @@ from mindnetd.settings.read import Given, Problem
 T = TypeVar("T")
 SCHEDULE = r"off|every [1-9]\d{0,5}[mhd]( if changed)?|cron:( \S+){5}"
 SCHEDULE_WORDS = "`every <n>m|h|d [if changed]`, `cron: <5 fields, UTC>` or `off`"
+HIDING_FLAGS = ("draft", "needs_review", "private_journal")
+"""The flags that exist; another word in ``exclude_flags`` would hide nothing, which its writer must be told."""
 MAX_SOCKET_BYTES = 107  # sun_path of Linux holds 108 bytes with its NUL
 
 
@@ -112,7 +114,7 @@ class Privacy:
 
     default_visibility: str = _key("internal", read.choice("public", "internal", "sensitive"))
     max_query_visibility: str = _key("internal", read.choice("public", "internal", "sensitive"))
-    exclude_flags: tuple[str, ...] = _key(("draft", "needs_review", "private_journal"), read.words())
+    exclude_flags: tuple[str, ...] = _key(HIDING_FLAGS, read.words(*HIDING_FLAGS))
     query_log: str = _key("off", read.choice("off", "on"))
 
 

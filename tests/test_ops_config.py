@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mindnetd.config import KEYS, VARIABLES, Config, differences, find_config, load_config, value_of
 from mindnetd.core.rank import RetrievalSettings
-from mindnetd.errors import ConfigError, VaultError
+from mindnetd.errors import BadRequest, ConfigError
 from mindnetd.settings.edit import set_value
 from mindnetd.settings.init import fill_template, write_config
 from mindnetd.settings.places import places, slug
@@ -104,6 +104,10 @@ def test_every_key_has_a_variable() -> None:
             ":2: hash.compare expects one of body, frontmatter, full, not 'bdy'; did you",
         ),
         ("vault: /v\nignore: Templates\n", ":2: ignore expects a list of text"),
+        (
+            "vault: /v\nprivacy: {exclude_flags: [draft, secret]}\n",
+            ":2: privacy.exclude_flags expects a list of draft, needs_review, private_journal, not 'secret'",
+        ),
         ("vault: [a]\n", ":1: vault expects a path, not a list"),
         ("vault: /v\nvault: /w\n", ":2: vault stands here a second time"),
         ("vault: /v\nhash: {}\nhash: {compare: full}\nhash: {compare: body}\n", ":4: hash"),
@@ -223,7 +227,7 @@ def test_name_of_another_vault(tmp_path: Path, env: dict[str, str]) -> None:
 def test_init_never_overwrites(tmp_path: Path, env: dict[str, str]) -> None:
     """The second init of a name is refused and changes nothing; a missing folder too."""
     vault = tmp_path / "Notes"
-    with pytest.raises(VaultError):
+    with pytest.raises(BadRequest):
         write_config(vault, env)
     (vault / ".obsidian").mkdir(parents=True)
     (vault / ".obsidian/app.json").write_text('{"userIgnoreFilters": ["templates/"]}')

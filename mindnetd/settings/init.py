@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mindnetd.errors import ConfigError, VaultError
+from mindnetd.errors import BadRequest, ConfigError
 from mindnetd.settings.places import config_files, places, slug
 from mindnetd.settings.share import shared_file
 
@@ -29,10 +29,10 @@ class Written:
 def write_config(vault: Path, env: Mapping[str, str], name: str | None = None) -> Written:
     """Write ``NAME.yaml`` for ``vault`` from the template, with vault and database spelled out, and ``types.yaml``.
 
-    Raises VaultError where the folder is missing, ConfigError where the name is taken.
+    Raises BadRequest where the folder is missing, ConfigError where the name is taken.
     """
     if not vault.is_dir():
-        raise VaultError(f"{vault}: no such folder; give the folder of your notes")
+        raise BadRequest(f"{vault}: no such folder; give the folder of your notes")
     vault = Path(os.path.abspath(vault))  # noqa: PTH100 - `.` has no name; a link as vault keeps its own
     where = places(env)
     name = name or slug(vault.name)
