@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -335,6 +336,27 @@ def test_an_interrupt_is_exit_130(served: Served) -> None:
         wait_until(lambda: bus.readers == 1, what="the listener")
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
+
+
+def test_a_daemon_that_goes_in_mid_answer_is_exit_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is said of it is for a person: no text of a parser."""
+    path = tmp_path / "s.sock"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(1)
+
+    def half_an_answer() -> None:
+        connection, _ = listener.accept()
+        connection.recv(1000)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")
+        connection.close()
+
+    thread = threading.Thread(target=half_an_answer)
+    thread.start()
+    ran = Mindnet(path, capsys)("events")
+    thread.join(20)
+    listener.close()
+    assert ran.code == 3 and "the answer ended too early" in ran.err and ran.err.count("\n") == 1
 
 
 def test_the_process_prints_utf8_whatever_the_locale(served: Served) -> None:

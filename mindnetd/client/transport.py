@@ -158,7 +158,7 @@ def _read_head(reader: Any) -> Head:
 
 def _body(reader: Any, head: Head) -> Iterator[bytes]:
     if head.headers.get("transfer-encoding", "").lower() == "chunked":
-        while size := int(reader.readline(LONGEST_LINE).split(b";")[0], 16):  # an early end is no number: ValueError
+        while size := _chunk_size(reader.readline(LONGEST_LINE)):
             yield _exactly(reader, size)
             reader.readline(LONGEST_LINE)
     elif "content-length" in head.headers:
@@ -170,6 +170,13 @@ def _body(reader: Any, head: Head) -> Iterator[bytes]:
     else:
         while part := reader.read1(LONGEST_LINE):
             yield part
+
+
+def _chunk_size(line: bytes) -> int:
+    try:
+        return int(line.split(b";")[0], 16)
+    except ValueError:  # an early end is no number
+        raise ValueError("the answer ended too early") from None
 
 
 def _exactly(reader: Any, size: int) -> bytes:
