@@ -67,11 +67,7 @@ class AboutIt:
                 about[first] = number
         found: dict[int, int] = {}
         of_note: dict[int, int] = {}
-        for key in sorted(worth, key=lambda one: (-round(worth[one], 6), _mark(chunks, one), one)):
-            at = int(np.searchsorted(chunks.key, key))
-            if at == len(chunks.key) or chunks.key[at] != key:
-                continue  # a note without text
-            note = int(chunks.note[at])
+        for key, note in _best_first(chunks, worth):
             if of_note.get(note, 0) < OF_ONE_NOTE:
                 of_note[note] = of_note.get(note, 0) + 1
                 found[key] = about.get(key, -1)
@@ -97,7 +93,13 @@ class AboutIt:
         return found
 
 
-def _mark(chunks: ChunkColumns, key: int) -> int:
-    """What orders chunks whatever keys they have in this file."""
-    at = int(np.searchsorted(chunks.key, key))
-    return int(chunks.mark[at]) if at < len(chunks.key) and chunks.key[at] == key else 0
+def _best_first(chunks: ChunkColumns, worth: Mapping[int, float]) -> list[tuple[int, int]]:
+    """(key, note) of the chunks that are worth most; ties by what they say, whatever keys they have in this file."""
+    key = np.fromiter(worth, dtype=np.int64, count=len(worth))
+    value = np.round(np.fromiter(worth.values(), dtype=np.float64, count=len(worth)), 6)
+    at = np.searchsorted(chunks.key, key)
+    there = at < len(chunks.key)  # else a note without text
+    there[there] = chunks.key[at[there]] == key[there]
+    key, value, at = key[there], value[there], at[there]
+    order = np.lexsort((key, chunks.mark[at], -value))
+    return list(zip(key[order].tolist(), chunks.note[at[order]].tolist(), strict=True))

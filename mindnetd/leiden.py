@@ -35,13 +35,18 @@ class Leiden:
 
     def refined(self, graph: WeightedGraph, label: Ints) -> Ints:
         """One round of Leiden from a partition on."""
-        start = {str(n): value for n, value in enumerate(label.tolist())}
+        names = _names(graph.size)
+        start = dict(zip(names, label.tolist(), strict=True))
         _, found = graspologic_native.leiden(edge_list(graph), starting_communities=start, seed=SEED)
-        return named_by_first(np.array([found[str(n)] for n in range(graph.size)], dtype=np.int64))
+        return named_by_first(np.fromiter(map(found.__getitem__, names), dtype=np.int64, count=graph.size))
 
 
 def edge_list(graph: WeightedGraph) -> list[tuple[str, str, float]]:
     """The edges as the library takes them: nodes by position."""
-    names = [str(n) for n in range(graph.size)]
+    names = _names(graph.size)
     pairs = zip(graph.src.tolist(), graph.dst.tolist(), graph.weight.tolist(), strict=True)
     return [(names[src], names[dst], weight) for src, dst, weight in pairs]
+
+
+def _names(size: int) -> list[str]:
+    return list(map(str, range(size)))

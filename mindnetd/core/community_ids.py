@@ -77,14 +77,21 @@ def carried_over(
 
     Pairs are taken from the largest Jaccard index down to `SAME`; ties go to the first members in the alphabet.
     """
+    whole = {(level, tuple(members)): number for number, (level, members) in enumerate(last)}
+    found: dict[int, int] = {}
+    for number, (level, members) in enumerate(fresh):  # most: nothing can be nearer to them
+        same = whole.pop((level, tuple(members)), None)
+        if same is not None:
+            found[number] = same
+    taken = set(found.values())
     places: dict[tuple[int, str], list[int]] = {}
     for number, (level, members) in enumerate(last):
-        for member in members:
+        for member in members if number not in taken else ():
             places.setdefault((level, member), []).append(number)
     pairs: list[tuple[float, str, str, int, int]] = []
     for number, (level, members) in enumerate(fresh):
         shared: dict[int, int] = {}
-        for member in members:
+        for member in members if number not in found else ():
             for other in places.get((level, member), ()):
                 shared[other] = shared.get(other, 0) + 1
         for other, both in shared.items():
@@ -92,8 +99,6 @@ def carried_over(
             overlap = both / (len(members) + len(theirs) - both)
             if overlap >= SAME:
                 pairs.append((-overlap, min(members), min(theirs), number, other))
-    found: dict[int, int] = {}
-    taken: set[int] = set()
     for _, _, _, number, other in sorted(pairs):
         if number not in found and other not in taken:
             found[number] = other

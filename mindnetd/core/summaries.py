@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mindnetd.core.analyze import slots, tokens
 from mindnetd.core.identity import fold
@@ -208,21 +209,35 @@ def _candidates(spotter: _Spotter, passages: Sequence[Passage]) -> list[_Candida
     found: list[_Candidate] = []
     seen: set[str] = set()
     for number, passage in enumerate(passages):
-        for at, one in enumerate(statements(passage.text)):
-            text = " ".join(one.text.split())
-            if one.kind != "sentence" or text in seen or one.follows or _LINKED.search(text):
-                continue
-            if text.endswith(("?", ":")) or text[:1] in "-*|>" or not any(c.isalpha() for c in text[:3]):
+        for at, text, lead in _fit_to_tell(passage.text):
+            if text in seen:
                 continue
             seen.add(text)
             names = set(spotter.named(text))
-            if passage.about >= 0 and one.lead and at < 2:
+            if passage.about >= 0 and lead and at < 2:
                 names.add(passage.about)
             if names:
                 found.append(_Candidate(number, at, text, frozenset(names), _terms(text, passage.lang), 0.0))
     return found
 
 
+@lru_cache(maxsize=256)
+def _fit_to_tell(text: str) -> tuple[tuple[int, str, bool], ...]:
+    """The sentences of a chunk that can stand alone: place among its statements, text, whether it leads.
+
+    Remembered for a while: a community and its parts look at the same chunks.
+    """
+    found = []
+    for at, one in enumerate(statements(text)):
+        said = " ".join(one.text.split())
+        if one.kind != "sentence" or one.follows or _LINKED.search(said):
+            continue
+        if not said.endswith(("?", ":")) and said[:1] not in "-*|>" and any(c.isalpha() for c in said[:3]):
+            found.append((at, said, one.lead))
+    return tuple(found)
+
+
+@lru_cache(maxsize=2048)
 def _terms(text: str, lang: str) -> frozenset[str]:
     found: set[str] = set()
     for token in tokens(text):

@@ -180,7 +180,7 @@ class EntityView:
 
     def __init__(self, snapshot: EntitySnapshot, allowed: Ints) -> None:
         self.snapshot = snapshot
-        self._allowed = allowed
+        self._allowed, self._allowed_keys = allowed, frozenset(allowed.tolist())
         parts = [self._admitted(snapshot.mentions, stale=True)]
         parts += [self._admitted(part, stale=False) for _, part in sorted(snapshot.changed.items())]
         entity, chunk, note, count = (np.concatenate([part[i] for part in parts]) for i in range(4))
@@ -194,8 +194,7 @@ class EntityView:
 
     def allows(self, note_key: int) -> bool:
         """Whether the note with this key may be seen."""
-        at = int(np.searchsorted(self._allowed, note_key))
-        return at < len(self._allowed) and int(self._allowed[at]) == note_key
+        return note_key in self._allowed_keys
 
     def _admitted(self, part: Mentions, *, stale: bool) -> tuple[Ints, Ints, Ints, Ints]:
         keep = np.isin(part.note, self._allowed)
