@@ -200,8 +200,6 @@ def _run(args: argparse.Namespace, env: Mapping[str, str]) -> int:
 
 def _index(args: argparse.Namespace, env: Mapping[str, str]) -> int:
     config = read_config(args, env)
-    if config.graph.extraction_mode != "heuristic" and args.extraction_mode:
-        raise BadRequest("--extraction-mode: this version has no entity graph yet; only heuristic can be asked for")
     if not config.vault.is_dir():
         raise BadRequest(f"{config.vault}: no such folder; give the folder of your notes")
     _start_logging(args, env, watched=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mindnetd.communities import Communities, CommunityOptions, Material, Summarise, build, state_of
+from mindnetd.communities import Communities, CommunityOptions, Material, build, state_of
 from mindnetd.core.community_ids import CommunityRow
 from mindnetd.errors import MindnetError
 from mindnetd.events import Event
@@ -25,24 +25,35 @@ Write = Callable[[Callable[[], int]], int]
 """Runs a function on the writer thread and returns what it returns."""
 
 
+class Summaries(Protocol):
+    """The stored summaries of a language model."""
+
+    def summaries_fingerprint(self) -> str:
+        """Of all of them; "" where there is no model."""
+
+    def summary(self, title: str, names: Sequence[str], sentences: Sequence[str]) -> str | None:
+        """That of a community with this title and these sentences."""
+
+
 def rebuild(
     engine: Engine,
     write: Write,
     cold: bool = False,
     stop: Callable[[], bool] = lambda: False,
     *,
-    summarise: Summarise | None = None,
+    summaries: Summaries | None = None,
 ) -> dict[str, Any]:
     """Make the communities of the graph that is stored, where they are not of today. Any thread but the writer.
 
-    `summarise` writes summaries in the words of a model, also those that were made while there was none.
+    `summaries` are those in the words of a model; where new ones have come, the communities take them in.
     Returns figures for the job. Raises StoreError, and MindnetError where `stop` turned true.
     """
     inputs = load_inputs(engine.db)
     options = options_of(engine)
     graphs = engine.entities.graphs
-    state = state_of(inputs, read.load_meta(engine.db).get("corpus_state", ""), options)
-    if state == inputs.state and not cold and not (summarise and _unwritten(inputs)):
+    told = summaries.summaries_fingerprint() if summaries is not None else ""
+    state = state_of(inputs, read.load_meta(engine.db).get("corpus_state", "") + told, options)
+    if state == inputs.state and not cold:
         return figures(None, inputs)
 
     def check(_done: int, _total: int) -> None:
@@ -59,17 +70,12 @@ def rebuild(
             utc_now(),
             cold=cold,
             check=check,
-            summarise=summarise,
+            summarise=summaries.summary if summaries is not None and told else None,
         )
     )
     write(lambda: _store(engine, made))
     engine.events.publish(Event("communities.rebuilt", {"revision": engine.db.revision}))
     return figures(made, inputs)
-
-
-def _unwritten(inputs: CommunityInputs) -> bool:
-    """Whether a model has something to write."""
-    return any(row.summary_source == "extractive" and row.sources for row in inputs.last)
 
 
 def options_of(engine: Engine) -> CommunityOptions:

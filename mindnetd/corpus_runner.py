@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from mindnetd.corpus import CorpusOptions, Prepared, commit, prepare
+from mindnetd.corpus import CorpusOptions, Prepared, Refiner, commit, prepare
 from mindnetd.errors import MindnetError, ModelError
 from mindnetd.events import Event
 from mindnetd.jobs import JobBook
@@ -35,13 +35,15 @@ Step = Callable[[Write, bool, Callable[[], bool]], dict[str, Any]]
 """``step(write, cold, stop)`` makes what follows from the graph and returns figures for the job's result."""
 
 
-def build_graph(engine: Engine, write: Write, *, force: bool, stop: Callable[[], bool]) -> Prepared:
+def build_graph(
+    engine: Engine, write: Write, *, force: bool, stop: Callable[[], bool], refiner: Refiner | None = None
+) -> Prepared:
     """Make the graph and store it. `write` runs a function on the writer thread and returns what it returns.
 
     Raises StoreError, and EmbeddingStoppedError where `stop` turned true.
     """
     embedder = engine.model.embedder
-    prepared = prepare(engine.db, options_of(engine), embedder, force=force, stop=stop)
+    prepared = prepare(engine.db, options_of(engine), embedder, refiner=refiner, force=force, stop=stop)
     if prepared.rows is not None:
         engine.metrics.other_embeddings.inc(prepared.embedded)
 
@@ -86,6 +88,10 @@ class CorpusRunner:
         self._stopping = False
         self._audiences: tuple[frozenset[str], str] | None = None
         self._thread: threading.Thread | None = None
+        self.refiner: Refiner | None = None
+        """What makes more of a graph than the notes' signals say; set by whoever makes it."""
+        self.made: Callable[[], None] = lambda: None
+        """Told after each run that ended well."""
         self.last: dict[str, Any] | None = None
         """The run that ended last: when, seconds, whether anything had changed, figures or its error."""
         self.running = False
@@ -168,12 +174,14 @@ class CorpusRunner:
         result: dict[str, Any] = {}
         error: str | None = None
         try:
-            prepared = build_graph(self._engine, self._on_writer, force=force, stop=lambda: self._stopping)
+            prepared = build_graph(
+                self._engine, self.on_writer, force=force, stop=lambda: self._stopping, refiner=self.refiner
+            )
             result = {"changed": prepared.rows is not None, "embedded": prepared.embedded}
             for done, step in enumerate(self._steps, 1):
                 for job in jobs:
                     self._jobs.progress(job, done)
-                result |= step(self._on_writer, cold, lambda: self._stopping)
+                result |= step(self.on_writer, cold, lambda: self._stopping)
         except (MindnetError, ModelError) as failure:
             error = failure.message
         except Exception as failure:
@@ -194,8 +202,10 @@ class CorpusRunner:
                 self._jobs.fail(job, error)
             else:
                 self._jobs.finish(job, {**result, "seconds": took})
+        if error is None:
+            self.made()
 
-    def _on_writer(self, function: Callable[[], int]) -> int:
+    def on_writer(self, function: Callable[[], int]) -> int:
         """Run it on the writer thread, and wait for it."""
         future: Future[int] = Future()
 

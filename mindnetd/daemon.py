@@ -26,6 +26,8 @@ from mindnetd.errors import MindnetError
 from mindnetd.index_all import index_all
 from mindnetd.jobs import JobBook
 from mindnetd.lanes.hnsw import HnswLane
+from mindnetd.llm_side import TICK_S as LLM_TICK_S
+from mindnetd.llm_side import LlmSide
 from mindnetd.metrics import Metrics
 from mindnetd.progress import IndexSummary, Progress
 from mindnetd.reload import ANEW, BY_HAND, Followed, among, begin_anew
@@ -113,8 +115,11 @@ class Daemon:
         )
         self._follow()
         self.upkeep = Upkeep(self.engine, self.writer)
-        steps = (partial(rebuild, self.engine),)
+        self.side = LlmSide(self.engine, lambda store: self.corpus.on_writer(store))
+        steps = (partial(rebuild, self.engine, summaries=self.side.extraction),)
         self.corpus = CorpusRunner(self.engine, self.writer.call, self.jobs, lambda: self.writer.settled, steps)
+        self.corpus.refiner, self.corpus.made = self.side.extraction, self.side.ask
+        self.side.follow(self.corpus.ask)
         minutes = config.watch.reconcile_minutes
         self.schedule = Schedule(
             (
@@ -124,12 +129,13 @@ class Daemon:
                 Task("reconcile", minutes * 60, lambda: self.writer.doubt("schedule")),
                 *self.upkeep.tasks(),
                 *self.corpus.tasks(),
+                *([Task("llm", LLM_TICK_S, self.side.tick)] if config.llm.enabled != "off" else []),
             ),
             on_jump=lambda: self.writer.doubt("resume"),
         )
         parts = (self.engine, self.writer, self.jobs, self.searcher)
         self.desk = Desk(*parts, watcher=self.watcher.status, schedule=self.schedule.jobs)
-        self.desk.corpus = self.corpus
+        self.desk.corpus, self.desk.side, self.desk.llm = self.corpus, self.side, self.side.llm
         self.writer.on_state(self.desk.tell_state)
         self.engine.metrics.follow(queue_depth=self.writer.queued, revision=lambda: self.engine.hot.snapshot().revision)
 
@@ -242,6 +248,7 @@ class Daemon:
     def _shut_down(self) -> None:
         self.schedule.stop()
         self.watcher.stop()
+        self.side.stop()
         self.corpus.stop()
         self.engine.model.stop()
         if self._hnsw is not None:

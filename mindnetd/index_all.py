@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mindnetd.community_step import rebuild
 from mindnetd.corpus_runner import build_graph
+from mindnetd.llm_side import LlmSide
 from mindnetd.progress import IndexSummary, Progress
 from mindnetd.store import read
 from mindnetd.store.read_entities import graph_counts
@@ -33,9 +35,11 @@ def index_all(engine: Engine, writer: Writer, progress: Progress, started: float
     while engine.model.embedder is not None and engine.model.error is None and engine.queue.pending():
         writer.wait_for_message(1.0)
         writer.run_until_settled(show)
-    progress("graph", 0, 0)
-    build_graph(engine, lambda store: store(), force=False, stop=lambda: False)
-    rebuild(engine, lambda store: store())
+    side = LlmSide(engine, _here)
+    try:
+        _graph(engine, side, progress)
+    finally:
+        side.stop()
     engine.housekeep()
     entities, relationships, communities = graph_counts(engine.db)
     counts, run = engine.counts(), writer.first_run
@@ -55,4 +59,22 @@ def index_all(engine: Engine, writer: Writer, progress: Progress, started: float
         entities=entities,
         relationships=relationships,
         communities=communities,
+        llm_calls=side.calls.table(),
+        llm_pending=len(side.pending()),
     )
+
+
+def _graph(engine: Engine, side: LlmSide, progress: Progress) -> None:
+    """Entities and communities; then with what the model says of them, until it has nothing new to say."""
+    side.llm.look()
+    while True:
+        progress("graph", 0, 0)
+        build_graph(engine, _here, force=False, stop=lambda: False, refiner=side.extraction)
+        rebuild(engine, _here, summaries=side.extraction)
+        if not side.extraction.run(told=lambda done: progress("llm", done, 0)).replies:
+            return
+
+
+def _here(store: Callable[[], int]) -> int:
+    """There is no writer thread: this is it."""
+    return store()

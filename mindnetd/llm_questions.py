@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from mindnetd.core import prompts
 from mindnetd.core.identity import fold
-from mindnetd.core.llm_replies import Extract, ReplyError, extract_of, types_of
+from mindnetd.core.llm_replies import Extract, ReplyError, check_summary, extract_of, types_of
 from mindnetd.core.prompts import NAMES_AT_ONCE, Ask, Asks
 from mindnetd.core.records import FLAGS, VISIBILITIES
 from mindnetd.core.tokens import TokenCounter
 from mindnetd.llm_refine import Said
 from mindnetd.store import llm as store
 from mindnetd.store.db import Database
-from mindnetd.store.llm import CORPUS, Document
+from mindnetd.store.llm import CORPUS, Document, Summed
 
 Sources = dict[str, tuple[int, ...]]
 """The keys of replies, and the keys of the notes that each was made of."""
@@ -85,7 +85,7 @@ class Questions:
         for one in store.summed(self._db):
             question = self._asks.summary(one.title, one.sentences, one.notes)
             if self._wanted(question, sources) and ask:
-                yield _work(question, lambda _: 0)
+                yield _work(question, lambda reply, o=one: _checked_summary(reply, o))  # type: ignore[misc]
 
     def _types(self, sources: Sources) -> Iterator[Work]:
         """At most `NAMES_AT_ONCE` names of one audience at a time; a name that several have is asked about once."""
@@ -221,6 +221,11 @@ def _checked_document(reply: str, document: Document) -> int:
     if not found.entities:
         raise ReplyError("the reply names none of the candidates")
     return found.dropped
+
+
+def _checked_summary(reply: str, community: Summed) -> int:
+    check_summary(reply, community.title, community.sentences)
+    return 0
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

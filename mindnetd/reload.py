@@ -30,8 +30,7 @@ ANEW = (
     "watch.scan_s",
     "watch.polling",
     "maintenance.backup",
-    "llm.host",
-    "llm.num_ctx",
+    "llm.",
 )
 """Keys, or sections with a dot at the end, that a part takes at its making only."""
 

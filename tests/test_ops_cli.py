@@ -48,7 +48,6 @@ def test_version_and_help(tmp_path: Path) -> None:
             "hash.compare expects one of body, frontmatter, full",
         ),
         (("index", "/no/such/folder"), "/no/such/folder: no such folder"),
-        (("index", "/proc", "--extraction-mode", "llm"), "--extraction-mode: this version has no entity graph yet"),
         (("init", "/no/such/folder"), "/no/such/folder: no such folder"),
         (("service", "install", "--name", "x"), "mindnetd: "),
     ],

@@ -13,6 +13,7 @@ from typing import Any
 
 from mindnetd.core.identity import fold
 from mindnetd.core.prompts import DESCRIPTION, EXAMPLE_NAMES, NAME, RELATION, TYPES
+from mindnetd.core.stopwords import STOP_WORDS
 
 
 class ReplyError(Exception):
@@ -86,6 +87,22 @@ def extract_of(reply: str, text: str, known: Sequence[str] = ()) -> Extract:
         else:
             relations[relation] = None
     return Extract(tuple(entities.values()), tuple(relations), dropped)
+
+
+def check_summary(reply: str, title: str, sentences: Sequence[str]) -> None:
+    """Raises ReplyError where a summary has no word in common with what it sums up: it is about something else.
+
+    Texts that have no such words (scripts without spaces) pass.
+    """
+    of_text = _words_of(" ".join((title, *sentences)))
+    if of_text and not of_text & _words_of(reply):
+        raise ReplyError("the summary has no word of its sentences")
+
+
+def _words_of(text: str) -> set[str]:
+    common = STOP_WORDS["en"] | STOP_WORDS["de"]
+    words = "".join(char if char.isalnum() else " " for char in fold(text)).split()
+    return {word for word in words if len(word) > 3 and word not in common}
 
 
 def relation_name(text: str) -> str:

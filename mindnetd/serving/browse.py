@@ -24,6 +24,7 @@ from mindnetd.serving.missing import Masks, missing_notes
 from mindnetd.serving.refs import Notes, RefIndex, file_name, fold, no_note
 from mindnetd.serving.services import Services
 from mindnetd.serving.view import View
+from mindnetd.serving.waiting import llm_diagnostics
 from mindnetd.store import read
 from mindnetd.store.records import Backlink, NoteDetail, StoredCanvas, StoredChunk
 
@@ -206,6 +207,7 @@ class Browser:
         stored = read.diagnostics(self._services.db, keys)
         snapshot = self.snapshot()
         found = Masks(self._services, snapshot, view).all_diagnostics(stored, keys)
+        found += llm_diagnostics(self._services.llm_pending(), snapshot, keys)
         found += id_clashes(self._services.db, self.refs, snapshot, view, keys)
         shown = [
             {"path": one.path, **_diagnostic(one.diagnostic)}

@@ -204,6 +204,7 @@ class GraphBrowser:
             "edges": edges,
             "shared_tags": self._table().count(view.shows, services.searcher.settings.shared_tag_notes),
             "embeddings": {"stored": stored, "made_total": made, "reused_total": reused},
+            "llm": services.llm_calls(),
             "database_bytes": services.db.size_bytes(),
         }
 

@@ -38,6 +38,8 @@ from mindnetd.writing.writer import Bulk, Writer
 
 if TYPE_CHECKING:
     from mindnetd.corpus_runner import CorpusRunner
+    from mindnetd.llm_side import LlmSide
+    from mindnetd.store.llm import Pending
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 MAX_UNWRITTEN = 1000
@@ -63,6 +65,8 @@ class Desk:
         self._modes = Modes(lambda: self._searcher, engine.hot.snapshot, engine.entities.of)
         self.llm: AnswerModel | None = None
         """What answers in its own words, where there is one; set by whoever makes it."""
+        self.side: LlmSide | None = None
+        """The same model's work on the vault, and what is told of it."""
         self._answerer = Answerer(engine.counter, lambda: self.llm)
         self._started = time.monotonic()
         self._settings = settings_of(engine)
@@ -219,11 +223,19 @@ class Desk:
             "jobs": self._schedule(),
             "model": engine.model.describe(),
             "types": {"file": str(engine.config.types_file), "error": engine.types_trouble},
-            "llm": None,
+            "llm": self.side.status() if self.side is not None else None,
             "graph": self.corpus.status() if self.corpus is not None else None,
             "rss_bytes": rss_bytes(),
             "uptime_s": round(time.monotonic() - self._started, 3),
         }
+
+    def llm_calls(self) -> Mapping[str, Mapping[str, int]]:
+        """Calls of the language model by purpose, since this process began."""
+        return self.side.calls.table() if self.side is not None else {}
+
+    def llm_pending(self) -> Sequence[Pending]:
+        """What waits for a reply of the language model."""
+        return self.side.pending() if self.side is not None else ()
 
     def _progress(self, ready: int, pending: int) -> dict[str, Any]:
         done, total = self._writer.bulk_progress()

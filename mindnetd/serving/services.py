@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mindnetd.modes import Modes
     from mindnetd.search import Searcher
     from mindnetd.store.db import Database
+    from mindnetd.store.llm import Pending
     from mindnetd.store.records import QueryRow
 
 
@@ -120,6 +121,12 @@ class Services(Protocol):
 
     def status(self) -> Mapping[str, Any]:
         """The body of ``GET /status`` (``wire_replies.StatusReply``)."""
+
+    def llm_calls(self) -> Mapping[str, Mapping[str, int]]:
+        """Calls of the language model by purpose, since this process began."""
+
+    def llm_pending(self) -> Sequence[Pending]:
+        """What waits for a reply of the language model."""
 
     def log_query(self, spec: QuerySpec, result: QueryResult) -> None:
         """Called after each answer; keeps a trace where ``privacy.query_log`` is on."""

@@ -220,4 +220,5 @@ class StatsReply(Reply):
     edges: dict[str, dict[str, int]]
     shared_tags: int
     embeddings: dict[str, int]
+    llm: dict[str, dict[str, int]]
     database_bytes: int
