@@ -30,6 +30,7 @@ from mindnetd.lanes.entities import EntitySnapshot
 from mindnetd.lanes.entity_index import Graphs
 from mindnetd.lanes.level_graph import LevelGraph
 from mindnetd.leiden import Leiden
+from mindnetd.manners import MANNERS
 from mindnetd.store.read_communities import ChunkColumns, CommunityInputs
 
 TextsOf = Callable[[Sequence[int]], Mapping[int, ChunkText]]
@@ -95,7 +96,12 @@ class Material:
 
 
 def build(material: Material) -> Communities:
-    """All communities. Raises what reading texts and ``check`` raise."""
+    """All communities. Raises what reading texts and ``check`` raise. Requests go first (`manners`)."""
+    with MANNERS.polite():
+        return _build(material)
+
+
+def _build(material: Material) -> Communities:
     started = time.thread_time()
     inputs, graphs = material.inputs, material.graphs
     builder = _Builder(material)
@@ -148,7 +154,7 @@ class _Builder:
     def __init__(self, material: Material) -> None:
         self._inputs, self._options = material.inputs, material.options
         self._texts_of, self._now = material.texts_of, material.now
-        self._summarise, self._check = material.summarise, material.check
+        self._summarise, self._stop_or_go_on = material.summarise, material.check
         self._leiden = Leiden(material.options.max_cluster_size)
         self._lang = dict(zip(material.inputs.notes.key.tolist(), material.inputs.notes.lang, strict=True))
         self.seconds = {"graph": 0.0, "leiden": 0.0, "recognise": 0.0, "summaries": 0.0}
@@ -170,6 +176,10 @@ class _Builder:
         with self._timed("summaries"):
             told = self._tell(shown, drafts, {row.id: row for row in last})
         return self._labelled(drafts, told, name)
+
+    def _check(self, done: int, total: int) -> None:
+        self._stop_or_go_on(done, total)
+        MANNERS.give_way()
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
@@ -237,10 +247,10 @@ class _Builder:
         titles = {(draft.cluster.level, said.title) for draft, said in zip(drafts, told, strict=True) if said}
         todo = [number for number, said in enumerate(told) if said is None]
         for at in range(0, len(todo), _AT_ONCE):
-            part = [
-                AboutIt(shown, drafts[number].cluster.members, self._inputs, self._lang)
-                for number in todo[at : at + _AT_ONCE]
-            ]
+            part = []
+            for number in todo[at : at + _AT_ONCE]:
+                part.append(AboutIt(shown, drafts[number].cluster.members, self._inputs, self._lang))
+                self._check(self.remade, len(todo))
             texts = self._texts_of(sorted({key for one in part for key in one.chunks}))
             for number, about in zip(todo[at : at + _AT_ONCE], part, strict=True):
                 said = self._said(about, texts, drafts[number].cluster.level, titles)
@@ -253,6 +263,9 @@ class _Builder:
     def _kept(self, draft: _Draft, last: CommunityRow | None) -> _Said | None:
         if last is None or (last.members_hash, last.texts_hash) != (draft.members_hash, draft.texts_hash):
             return None
+        keys, told = self._inputs.chunks.key, [one.chunk_key for one in last.sources]
+        if np.searchsorted(keys, told, "right").tolist() != (np.searchsorted(keys, told, "left") + 1).tolist():
+            return None  # a note that went and came back has its text again, in other chunks
         if self._summarise is not None and last.summary_source == "extractive" and last.sources:
             return None  # a model that was away has come
         return _Said(last.title, last.summary, last.summary_source, last.sources, last.updated)
