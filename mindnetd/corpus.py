@@ -12,9 +12,8 @@ are made again from their stored signals.
 from __future__ import annotations
 
 import hashlib
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -22,22 +21,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mindnetd.core.audiences import Audience, Audiences, divide, whose
-from mindnetd.core.cooccur import pairs_of
 from mindnetd.core.derive import DeriveOptions
 from mindnetd.core.entities import Census, Slot, assemble, must_differ
-from mindnetd.core.entity_records import Entity
-from mindnetd.core.identity import entity_uuid, fold, relationship_uuid, sha256_text
+from mindnetd.core.entity_records import CorpusSignal, Entity
+from mindnetd.core.identity import entity_uuid, sha256_text
 from mindnetd.core.merge import merge_names
 from mindnetd.core.naming import Directory, link_name
 from mindnetd.core.records import FLAGS, Signal, Visibility
 from mindnetd.core.signals import SIGNALS_VERSION
+from mindnetd.corpus_relations import Named, cooccurrences, declared
 from mindnetd.corpus_sight import lower_of, seen_by
 from mindnetd.inference.embedder import Embedder
 from mindnetd.lanes.entity_index import EntityIndex
+from mindnetd.manners import MANNERS
 from mindnetd.store import read
 from mindnetd.store.db import Database, set_meta
 from mindnetd.store.read_entities import CorpusRows, NoteSignals, load_corpus, lower_counts, note_signals
-from mindnetd.store.records import GraphRows, MentionRow, RelationRow, SignalRow, Vectors, utc_now
+from mindnetd.store.records import GraphRows, MentionRow, SignalRow, Vectors, utc_now
 from mindnetd.store.write_entities import replace_graphs
 from mindnetd.writing.entity_feed import load_graphs
 from mindnetd.writing.mentions import Speaker, mentions_of
@@ -103,10 +103,24 @@ def prepare(
     Without `embedder` names are joined by their spelling alone. Unless `force` nothing is made where the inputs are
     those of the graphs that are stored.
     """
-    clock = _Clock()
+    with MANNERS.polite():
+        return _prepare(db, options, embedder, _How(refiner, force, stop))
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """As asked of `prepare`."""
+
+    refiner: Refiner | None
+    force: bool
+    stop: Callable[[], bool]
+
+
+def _prepare(db: Database, options: CorpusOptions, embedder: Embedder | None, how: _How) -> Prepared:
+    clock, refiner = _Clock(), how.refiner
     corpus = load_corpus(db)
     signature = _signature(corpus.fingerprint, options, embedder, refiner)
-    if not force and read.load_meta(db).get("corpus_state") == signature:
+    if not how.force and read.load_meta(db).get("corpus_state") == signature:
         return Prepared(signature, corpus.revision, None)
     audiences = divide(corpus.sights, options.hiding, options.highest)
     seen = [seen_by(db, corpus, one, options.derive) for one in audiences]
@@ -115,7 +129,7 @@ def prepare(
     hiding = frozenset(options.hiding)
     slots = [_candidates(mine, lower_of(lower, one, hiding)) for one, mine in zip(audiences, seen, strict=True)]
     clock.lap("choose")
-    vectors, fresh = _name_vectors(db, [slot.name for some in slots for slot in some], embedder, stop)
+    vectors, fresh = _name_vectors(db, [slot.name for some in slots for slot in some], embedder, how.stop)
     clock.lap("embed")
     made: list[Made] = []
     for audience, mine, some in zip(audiences, seen, slots, strict=True):
@@ -155,7 +169,8 @@ def _made(audience: Audience, corpus: CorpusRows, slots: Sequence[Slot], names: 
     clock.lap("merge")
     mentions = _mentions(corpus, entities, directory)
     clock.lap("mentions")
-    relations = (*_cooccurrences(corpus, entities, mentions, options), *_links(corpus, entities, directory, options))
+    named = Named(entities, directory, options.prefix)
+    relations = (*cooccurrences(named, mentions), *declared(named, corpus))
     clock.lap("relations")
     rows = GraphRows(
         entities=_mentioned(entities, mentions),
@@ -214,6 +229,7 @@ class _Clock:
         now = time.thread_time()
         self.laps[name] = round(self.laps.get(name, 0.0) + now - self._at, 3)
         self._at = now
+        MANNERS.give_way()
 
 
 def _signature(inputs: str, options: CorpusOptions, embedder: Embedder | None, refiner: Refiner | None) -> str:
@@ -224,6 +240,16 @@ def _signature(inputs: str, options: CorpusOptions, embedder: Embedder | None, r
 
 
 # ----------------------------------------------------------------------------------------------------------- candidates
+
+
+class _Gently(Iterable[CorpusSignal]):
+    """Signals that may be gone through again, each time with room for requests in between."""
+
+    def __init__(self, signals: Sequence[CorpusSignal]) -> None:
+        self._signals = signals
+
+    def __iter__(self) -> Iterator[CorpusSignal]:
+        return MANNERS.gently(self._signals)
 
 
 def _words(corpus: CorpusRows) -> set[str]:
@@ -246,7 +272,7 @@ def _candidates(corpus: CorpusRows, lower: Mapping[str, int]) -> list[Slot]:
             aliases.setdefault(signal.owner, []).append(signal.name)
     for note in sorted(corpus.notes, key=lambda one: one.path):
         census.also_called(note.id, (stems[note.key], *sorted(aliases.get(note.key, ()))))
-    census.count(corpus.signals)
+    census.count(_Gently(corpus.signals))
     return census.choose()
 
 
@@ -280,14 +306,14 @@ def _mentions(
     for chunk in corpus.chunks:
         chunk_ids.setdefault(chunk.note, {})[chunk.key] = chunk.id
     signals: dict[int, list[SignalRow]] = {}
-    for one in corpus.signals:
+    for one in MANNERS.gently(corpus.signals):
         signal = Signal(one.name, one.key, one.kind, one.weight, -1, one.count)  # type: ignore[arg-type]  # as stored
         signals.setdefault(one.owner, []).append(SignalRow(one.chunk, signal))
     answers: dict[int, dict[str, str | None]] = {}
     for (owner, target), note_id in corpus.answers.items():
         answers.setdefault(owner, {})[target] = note_id
     found: list[tuple[int, MentionRow]] = []
-    for note in corpus.notes:
+    for note in MANNERS.gently(corpus.notes, 16):
         speaker = Speaker(note.key, note.id, chunk_ids.get(note.key, {}), answers.get(note.key, {}))
         rows = mentions_of(speaker, signals.get(note.key, ()), directory, ids)
         found += [(note.key, row) for row in rows]
@@ -302,86 +328,3 @@ def _mentioned(
     for _, row in mentions:
         counts[row.entity_id] = counts.get(row.entity_id, 0) + row.count
     return tuple((entity, counts[entity.id]) for entity in entities if entity.id in counts)
-
-
-# ------------------------------------------------------------------------------------------------------------ relations
-
-
-def _cooccurrences(
-    corpus: CorpusRows,
-    entities: Sequence[Entity],
-    mentions: Sequence[tuple[int, MentionRow]],
-    options: CorpusOptions,
-) -> Iterator[RelationRow]:
-    numbers = {entity.id: number for number, entity in enumerate(entities)}
-    places = {(row.chunk_key, row.chunk_id): note for note, row in mentions}
-    where = {key: (chunk_id, key, note) for (key, chunk_id), note in places.items()}
-    once = sorted({(numbers[row.entity_id], row.chunk_key) for _, row in mentions})
-    columns = np.array(once, dtype=np.int64).reshape(-1, 2)
-    pairs = pairs_of(columns[:, 0], columns[:, 1], len(entities), len(where))
-    starts = np.searchsorted(pairs.support, np.arange(len(pairs.one) + 1)).tolist()
-    chunks = pairs.chunk.tolist()
-    for number, (one, other) in enumerate(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True)):
-        src, dst = entities[one].id, entities[other].id
-        yield RelationRow(
-            id=relationship_uuid(options.prefix, "related_to", "heuristic", src, dst),
-            source_id=src,
-            target_id=dst,
-            type="related_to",
-            weight=float(pairs.weight[number]),
-            count=int(pairs.count[number]),
-            source="heuristic",
-            support=tuple(where[key] for key in chunks[starts[number] : starts[number + 1]]),
-        )
-
-
-def _links(
-    corpus: CorpusRows, entities: Sequence[Entity], directory: Directory, options: CorpusOptions
-) -> tuple[RelationRow, ...]:
-    """Relations that notes declare by links and properties, and rules find, between the entities of both ends."""
-    places = _Lines(corpus)
-    found: dict[tuple[str, str, int, int], tuple[float, int, dict[tuple[str, int, int], None]]] = {}
-    for edge in corpus.edges:
-        src = directory.by_note.get(edge.src_id)
-        if edge.dst_kind == "note":
-            dst = directory.by_note.get(edge.dst_id)
-        else:
-            dst = directory.by_key.get(fold(link_name(edge.dst_label)))
-        if src is None or dst is None or src == dst:
-            continue
-        key = (edge.relation, edge.source, src, dst)
-        weight, count, support = found.get(key, (0.0, 0, {}))
-        support[places.at(edge.owner, edge.line)] = None
-        found[key] = (max(weight, edge.weight), count + edge.occurrences, support)
-    return tuple(
-        RelationRow(
-            id=relationship_uuid(options.prefix, relation, source, entities[src].id, entities[dst].id),
-            source_id=entities[src].id,
-            target_id=entities[dst].id,
-            type=relation,
-            weight=round(weight * (1 + math.log(max(count, 1))), 6),
-            count=count,
-            source=source,
-            support=tuple(sorted(support)),
-        )
-        for (relation, source, src, dst), (weight, count, support) in sorted(found.items())
-    )
-
-
-class _Lines:
-    """Which chunk of a note holds a line of its file."""
-
-    def __init__(self, corpus: CorpusRows) -> None:
-        self._chunks: dict[int, list[tuple[int, str, int]]] = {}
-        for chunk in corpus.chunks:
-            self._chunks.setdefault(chunk.note, []).append((chunk.start_line, chunk.id, chunk.key))
-        self._ids = {note.key: note.id for note in corpus.notes}
-
-    def at(self, note: int, line: int | None) -> tuple[str, int, int]:
-        """(chunk id, chunk key, note key); the first chunk for what stands in no chunk, the note without any."""
-        chunks = self._chunks.get(note)
-        if not chunks:
-            return (self._ids.get(note, ""), note, note)
-        inside = [chunk for chunk in chunks if line is not None and chunk[0] <= line]
-        _, chunk_id, key = inside[-1] if inside else chunks[0]
-        return (chunk_id, key, note)

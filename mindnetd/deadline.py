@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from mindnetd.errors import Unavailable
+from mindnetd.manners import MANNERS
 
 
 class Deadline:
@@ -73,7 +74,8 @@ def working_under(deadline: Deadline) -> Iterator[None]:
     """This thread works for a request while the body runs: `stopped_with_request` knows its deadline."""
     _of_thread.deadline = deadline
     try:
-        yield
+        with MANNERS.in_work():
+            yield
     finally:
         _of_thread.deadline = None
 

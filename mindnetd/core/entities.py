@@ -104,8 +104,8 @@ class Census:
             if key and self._by_key.setdefault(key, slot) is slot:
                 slot.names.add(key)
 
-    def count(self, signals: Sequence[CorpusSignal]) -> None:
-        """Take in all signals, in any order; once."""
+    def count(self, signals: Iterable[CorpusSignal]) -> None:
+        """Take in all signals, in any order; once. They are gone through twice."""
         for signal in signals:
             if signal.kind == "phrase":
                 words = signal.key.split(" ")
