@@ -140,6 +140,7 @@ class Indexer:
                 plan.touched |= self.known.book.add_file(file.path)
             else:
                 self._plain_file(file, plan)
+        plan.touched |= self.known.take_doubtful()
         self._name(plan)
         self._commit(plan, (), (), self._relink(plan, set()))
 

@@ -170,3 +170,30 @@ def test_a_note_of_an_impossible_time_stops_nothing(tmp_path: Path, monkeypatch:
     assert sorted(bench.engine.indexer.known.notes) == ["future.md", "past.md", "usual.md"]
     assert integrity(bench.engine.db) == []
     bench.close()
+
+
+def test_a_file_that_was_seen_and_never_read_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Its name is known, links mean it, the process is killed, and when it starts again the file has gone."""
+    vault = tmp_path / "vault"
+    (vault / "one").mkdir(parents=True)
+    (vault / "from.md").write_text("See [[Score]], [[Alpha]] and [[one/Beta]].\n", encoding="utf-8")
+    (vault / "Alpha.md").write_text("The first.\n", encoding="utf-8")
+    seen = [vault / "Score.md", vault / "one" / "Alpha.md", vault / "one" / "Beta.md"]
+    config = make_config(tmp_path, vault, tmp_path / "state" / "notes.duckdb")
+    bench = Bench(config, None)
+    bench.settle()
+    for file in seen:
+        file.write_text("Soon gone.\n", encoding="utf-8")
+    bench.writer.doubt("test")
+    bench.writer._turn(time.monotonic())  # the scan, which tells names; nothing is read yet
+    bench.crash()
+    for file in seen:
+        file.unlink()
+    bench = Bench(config, None)
+    bench.settle()
+    assert integrity(bench.engine.db) == []
+    fresh = Bench(dataclasses.replace(config, db=tmp_path / "fresh" / "notes.duckdb"), None)
+    fresh.settle()
+    assert differences(bench.dump(), fresh.dump()) == []
+    bench.close()
+    fresh.close()

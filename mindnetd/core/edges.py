@@ -17,7 +17,7 @@ from mindnetd.core.evidence import Evidence
 from mindnetd.core.records import Edge, Link, NodeKind, ParsedNote, ResolvedLink
 from mindnetd.core.typetable import DEFAULT_TYPES, TypeTable
 
-EDGES_VERSION = 1
+EDGES_VERSION = 2
 """Raise it when the same bytes and names give other edges: every note is derived again at the next start."""
 
 

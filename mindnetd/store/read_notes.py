@@ -66,6 +66,15 @@ def load_link_names(db: Database) -> list[tuple[int, str]]:
         return [(owner, name) for owner, name in reader.rows("SELECT owner, name FROM link_names ORDER BY owner")]
 
 
+def doubtful_links(db: Database) -> set[int]:
+    """Keys of the notes and canvases with a link whose answer may rest on a file that was seen and never read.
+
+    That is a link to a file that is not stored, or one of several files that could be meant.
+    """
+    with db.reader() as reader:
+        return {owner for (owner,) in reader.rows(statements("read")["doubtful_links"])}
+
+
 def indexed_body(db: Database, key: int) -> str:
     """The body that the chunks of a note were made of: older than its bytes where the note is stale."""
     with db.reader() as reader:

@@ -27,8 +27,16 @@ class Known:
         self._paths: dict[int, str] = {}
         self.troubled: set[str] = set()
         """Paths with diagnostics of a file that is no note: they go when the file is read after all."""
+        self.doubtful: set[int] = set()
+        """Sources whose links were answered while a file was known by its name alone: if the process ends before the
+        file is read, and it goes meanwhile, no scan would miss it. They are answered again after the first scan."""
         self.odd_spellings: dict[str, set[str]] = {}
         """Paths of files that are not in NFC, by their NFC form; few, on most vaults none."""
+
+    def take_doubtful(self) -> set[int]:
+        """The sources whose links have to be answered again after a start, once."""
+        keys, self.doubtful = self.doubtful & self._paths.keys(), set()
+        return keys
 
     def load(self, db: Database, notes: Iterable[NoteMeta]) -> None:
         """Take over what the database holds, without reading a note."""
@@ -38,6 +46,7 @@ class Known:
             self.book.names.add(path)
             self._spell(path)
         self.troubled = read.troubled_paths(db)
+        self.doubtful = read.doubtful_links(db)
         self.notes = {note.path: note for note in notes}
         for note in self.notes.values():
             self.book.ids.set(note.path, note.note_id)

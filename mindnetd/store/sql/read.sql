@@ -33,6 +33,10 @@ LEFT JOIN canvases c ON c.key = l.owner
 WHERE coalesce(l.by_id, l.resolved) = ? AND l.kind <> 'url'
 ORDER BY path, l.line NULLS FIRST, l.ord
 
+-- name: doubtful_links
+SELECT DISTINCT owner FROM links
+WHERE ambiguous OR (resolved IS NOT NULL AND resolved NOT IN (SELECT path FROM files))
+
 -- name: edges_around
 WITH around AS (SELECT unnest(string_split(?, ' '))::UUID AS id)
 SELECT owner, visibility, id::VARCHAR, src_id::VARCHAR, dst_id::VARCHAR, src_kind, dst_kind, dst_label, relation, scope,
