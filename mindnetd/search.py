@@ -24,7 +24,7 @@ from mindnetd.core.typetable import DEFAULT_TYPES, TypeTable
 from mindnetd.deadline import Deadline
 from mindnetd.errors import BadRequest, ModelError
 from mindnetd.lanes import dense, lexical, phrases
-from mindnetd.lanes.candidates import Asked, Place, look, rank
+from mindnetd.lanes.candidates import Asked, Lanes, Place, look, rank
 from mindnetd.lanes.graph import EdgeView
 from mindnetd.lanes.hot import HotIndex
 from mindnetd.lanes.segments import BoolArray
@@ -42,6 +42,19 @@ EmbedQuery = Callable[[str], Vector]
 Masks = Callable[[HotSnapshot, Sequence[int], frozenset[str], frozenset[str]], tuple[Collection[str], Sequence[Edge]]]
 """(snapshot, keys of shown notes with edges to hidden ones, levels, hiding flags) -> (ids of those among them whose
 edges are others for this view, the edges that they have instead)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Weighed:
+    """A question and what words and vectors say of every document slot, whether it may take part or not."""
+
+    asked: Asked
+    words: NDArray[np.float64] | None
+    near: dense.Near | None
+
+    def lanes(self, docs: BoolArray) -> Lanes:
+        """The lanes, narrowed to `docs`."""
+        return look(self.asked, docs, self.words, self.near)
 
 
 class Searcher:
@@ -75,7 +88,7 @@ class Searcher:
         for _ in range(_ATTEMPTS):
             deadline.check()
             asked = self._ask(spec, parsed, vector)
-            places = self._rank(asked, clock, deadline, warnings)
+            places = self._rank(self._weigh(asked, clock, deadline, warnings), clock)
             texts = self._recent.texts(asked.snapshot, [place.key for place in places if not place.bare])
             clock.lap("hydrate")
             if all(place.bare or place.key in texts for place in places):
@@ -158,20 +171,36 @@ class Searcher:
             snapshot.kept_edges[key] = found
         return found
 
-    def _rank(self, asked: Asked, clock: Stopwatch, deadline: Deadline, warnings: list[str]) -> list[Place]:
-        """The best documents, in order. The vectors are begun with first: another thread works meanwhile."""
+    def weigh(self, spec: QuerySpec, deadline: Deadline, warnings: list[str]) -> Weighed:
+        """The first half of `query`, for who wants to know why it ends as it does. Raises as `query`."""
+        check(spec)
+        parsed = parse_query(spec.text)
+        asked = self._ask(spec, parsed, self._embed(spec, parsed, warnings))
+        return self._weigh(asked, Stopwatch(), deadline, warnings)
+
+    def reading(self, asked: Asked, deadline: Deadline) -> phrases.Reading:
+        """Where quoted phrases are looked for."""
+        return phrases.Reading(asked.snapshot, asked.scope, self._texts, deadline)
+
+    def _weigh(self, asked: Asked, clock: Stopwatch, deadline: Deadline, warnings: list[str]) -> Weighed:
+        """What the lanes say. The vectors are begun with first: another thread works meanwhile."""
         begun = (
             Sweep(asked.snapshot.vectors, asked.vector) if asked.vector is not None and not self._approximate else None
         )
         asked = dataclasses.replace(asked, docs=self._admitted(asked, deadline, warnings))
-        docs = asked.docs
         words = lexical.bm25(asked.snapshot, asked.scope, asked.slots) if "lexical" in asked.spec.lanes else None
         clock.lap("lexical")
         deadline.check()
-        near = self._near(asked, docs, begun)
+        near = self._near(asked, asked.docs, begun)
         clock.lap("dense")
         deadline.check()
-        return rank(asked, look(asked, docs, words, near))
+        return Weighed(asked, words, near)
+
+    def _rank(self, weighed: Weighed, clock: Stopwatch) -> list[Place]:
+        """The best documents, in order."""
+        places = rank(weighed.asked, weighed.lanes(weighed.asked.docs))
+        clock.lap("graph")
+        return places
 
     def _near(self, asked: Asked, docs: BoolArray, begun: Sweep | None) -> dense.Near | None:
         """The cosines of the documents; None where the vectors do not take part."""
@@ -189,8 +218,7 @@ class Searcher:
             unwanted = lexical.slots_of(word, asked.scope.langs, keep_stops=True)
             docs = docs & ~lexical.holding(asked.snapshot, asked.scope, unwanted)
         if asked.parsed.phrases or asked.parsed.not_phrases:
-            reading = phrases.Reading(asked.snapshot, asked.scope, self._texts, deadline)
-            docs, complete = reading.verified(docs, asked.parsed)
+            docs, complete = self.reading(asked, deadline).verified(docs, asked.parsed)
             if not complete:
                 warnings.append(f"the phrase was looked for in the {phrases.VERIFY_LIMIT} likeliest chunks only")
         return docs

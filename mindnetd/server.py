@@ -19,10 +19,11 @@ from starlette.types import Receive, Scope, Send
 from mindnetd.serving.connection import Connection
 from mindnetd.serving.guard import Guard, add_error_handlers
 from mindnetd.serving.kit import Kit, make_kit
-from mindnetd.serving.routes_browse import add_browse_routes, add_later_routes
+from mindnetd.serving.routes_browse import add_browse_routes
 from mindnetd.serving.routes_communities import add_community_routes
 from mindnetd.serving.routes_context import add_context_routes
 from mindnetd.serving.routes_entities import add_entity_routes
+from mindnetd.serving.routes_explain import add_explain_routes
 from mindnetd.serving.routes_export import add_export_routes
 from mindnetd.serving.routes_graph import add_graph_routes
 from mindnetd.serving.routes_query import add_query_routes
@@ -65,6 +66,7 @@ def build_app(services: Services) -> App:
     api = FastAPI(title="mindnetd", version=API_VERSION, docs_url=None, redoc_url=None, redirect_slashes=False)
     kit = api.state.kit = make_kit(services)
     add_query_routes(api, kit)
+    add_explain_routes(api, kit)
     add_context_routes(api, kit)
     add_suggest_routes(api, kit)
     add_browse_routes(api, kit)
@@ -74,7 +76,6 @@ def build_app(services: Services) -> App:
     add_state_routes(api, kit)
     add_admin_routes(api, kit)
     add_export_routes(api, kit)
-    add_later_routes(api)
     add_error_handlers(api)
     services.metrics.add_routes(_paths(api.routes))
     return App(api, Guard(api, services), kit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -50,9 +51,11 @@ def test_query_shows_rank_title_place_and_marked_words(mindnet: Mindnet) -> None
 
 
 def test_query_explains_on_request(mindnet: Mindnet) -> None:
-    """--explain shows terms that are added and the lanes."""
+    """--explain shows the terms that are added, where each comes from, and what sets a result behind the one before."""
     out = mindnet("query", "valve", "--explain").out
-    assert "score " in out and "kw " in out and "lane lexical: rank 1" in out and "mode local" in out
+    assert "score " in out and "mode local" in out and "days old" in out
+    assert re.search(r"words +\+0\.\d{4} +1\.0000 x 0\.7 +rank 1, BM25", out)
+    assert re.search(r"\d\.\d{4} behind number 1: title -2\.0000, ", out)
     assert "score " not in mindnet("query", "valve").out
 
 

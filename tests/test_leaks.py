@@ -183,7 +183,7 @@ def cases(paths: list[str], view: str, filters: dict[str, Any]) -> Iterator[tupl
                 "POST /explain",
                 "POST",
                 "/explain",
-                {"query": {"text": "valve pump", "filters": filters}, "note": other},
+                {"text": "valve pump", "mode": "local", "filters": filters, "note": other},
             )
     for name in NAMES:  # hidden ones, titles and ids among them: each a 404, or what a shown note is called
         for ref in (name, f"id-{name}"):
@@ -378,7 +378,6 @@ def test_every_call_with_a_view_is_refused_above_the_maximum(served: Served) -> 
             elif "FiltersIn" in json.dumps(request_schema(document, operation)):
                 body = {
                     "text": "words",
-                    "query": {"text": "words"},
                     "note": "a",
                     "filters": {"visibility": ["sensitive"]},
                 }

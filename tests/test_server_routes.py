@@ -510,16 +510,6 @@ def test_a_backup_is_streamed_and_leaves_nothing(served: Served, tmp_path: Path)
     assert not list(served.world.config.db.parent.glob("spare/*"))
 
 
-@pytest.mark.parametrize(
-    ("method", "target"),
-    [("POST", "/explain")],
-)
-def test_later_calls_say_so(served: Served, method: str, target: str) -> None:
-    """A call of the contract that this version lacks is a clear 404."""
-    reply = served.call(method, target)
-    assert (reply.status, reply.code) == (404, "not_available")
-
-
 def test_unknown_paths_and_methods(served: Served) -> None:
     """Errors of HTTP itself have the same shape."""
     assert served.call("GET", "/nothing").code == "not_found"

@@ -1,4 +1,4 @@
-"""``mindnet query`` and ``mindnet ask``."""
+"""``mindnet query``, ``mindnet ask`` and ``mindnet explain``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mindnetd.client.explain import explanation, of_hit
 from mindnetd.client.main import WrongUseError
 from mindnetd.client.paint import Paint, clean
 from mindnetd.client.transport import RefusedError
@@ -65,6 +66,20 @@ def run_ask(call: Call) -> int:
     return 0 if done["answer"]["citations"] else 1
 
 
+def run_explain(call: Call) -> int:
+    """Why a note is among the results, or why not; 1 where it is not."""
+    if not call.args.text.strip():
+        raise WrongUseError("the question is empty; try: mindnet explain 'what I look for' NOTE")
+    body = call.client.post("/explain", {**request_of(call.args, call.args.text), "note": call.args.note})
+    reply = json.loads(body)
+    if call.json:
+        call.raw(body)
+    else:
+        for line in explanation(reply, Paint(call.color)):
+            call.out(line)
+    return 0 if reply["found"] else 1
+
+
 def events(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """The events of an NDJSON stream."""
     pending = b""
@@ -102,10 +117,10 @@ def answer_end(
     yield paint(f"{by}{reason}", "dim")
 
 
-def request_of(args: Any) -> dict[str, Any]:
+def request_of(args: Any, text: str | None = None) -> dict[str, Any]:
     """The request body: only what was said, so that the daemon's defaults hold for the rest."""
     request = {
-        "text": " ".join(args.text),
+        "text": " ".join(args.text) if text is None else text,
         "mode": args.mode,
         "top_k": args.top_k,
         "graph_hops": args.hops,
@@ -142,9 +157,13 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def show(reply: Mapping[str, Any], paint: Paint, *, explain: bool) -> Iterable[str]:
     """The reply for a person: a head line and the snippet of each result, then what it is good to know."""
+    before: Mapping[str, Any] | None = None
     for hit in reply["results"]:
-        yield from _hit(hit, paint, explain=explain)
+        yield from _hit(hit, paint)
+        if explain and hit.get("explain"):
+            yield from of_hit(hit, before, paint)
         yield ""
+        before = hit
     if not reply["results"]:
         yield "nothing found"
     elif not any(_by_name_or_words(hit) for hit in reply["results"]):
@@ -170,7 +189,7 @@ def _last_line(reply: Mapping[str, Any], *, explain: bool) -> str:
     return ", ".join(parts)
 
 
-def _hit(hit: Mapping[str, Any], paint: Paint, *, explain: bool) -> Iterable[str]:
+def _hit(hit: Mapping[str, Any], paint: Paint) -> Iterable[str]:
     note, chunk = hit["note"], hit["chunk"]
     line, headings = spot(chunk) if chunk else (0, [])
     if headings and headings[0] == note["title"]:
@@ -181,8 +200,6 @@ def _hit(hit: Mapping[str, Any], paint: Paint, *, explain: bool) -> Iterable[str
         yield f"    {paint(' › '.join(clean(part) for part in headings), 'blue')}"
     if chunk and chunk["snippet"]:
         yield "    " + paint.marked(chunk["snippet"], chunk["highlights"])
-    if explain and hit.get("explain"):
-        yield from _terms(hit, paint)
 
 
 def spot(chunk: Mapping[str, Any]) -> tuple[int, list[str]]:
@@ -219,18 +236,3 @@ def _outside_code(lines: list[str]) -> Iterable[tuple[str, re.Match[str] | None]
             fence = mark[1]
         elif mark and mark[1].startswith(fence):
             fence = ""
-
-
-def _terms(hit: Mapping[str, Any], paint: Paint) -> Iterable[str]:
-    terms = {name: part for name, part in hit["explain"].items() if isinstance(part, dict) and "term" in part}
-    yield f"    score {hit['score']:.4f} = " + " ".join(
-        f"{'+' if part['term'] >= 0 else '-'} {name} {abs(part['term']):.4f}" for name, part in terms.items()
-    ).removeprefix("+ ")
-    for name, part in terms.items():
-        yield paint(f"      {name:<10} {part['value']:.4f} x {part['weight']:g} = {part['term']:.4f}", "dim")
-        for edge in part.get("edges", ()):
-            yield paint(f"        {edge['src']} -{edge['relation']}-> {edge['dst']} ({edge['weight']:g})", "dim")
-    for lane, found in hit["explain"].get("lanes", {}).items():
-        if found and found.get("score") is not None:
-            rank = f"rank {found['rank']}" if found.get("rank") else "no rank"
-            yield paint(f"      lane {lane}: {rank}, {found['score']:.4f}", "dim")

@@ -86,6 +86,13 @@ COMMANDS = (
     Command("query", "ask the vault", "ask", (QUESTION,), FILTERS),
     Command("ask", "an answer in sentences, with numbered sources", "ask", (QUESTION,), FILTERS),
     Command(
+        "explain",
+        "why a note is among the results of a question, or why not",
+        "ask",
+        (Arg("text", "the question, in quotes"), NOTE),
+        tuple(opt for opt in FILTERS if opt.flags[-1] != "--explain"),
+    ),
+    Command(
         "context",
         "what the notes know of a text, packed for a prompt of your own",
         "context",

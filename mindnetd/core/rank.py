@@ -130,13 +130,14 @@ def fuse(
 ) -> Columns:
     """The terms of the lanes. `cosines` and `words` are exact, by candidate; None: the lane does not take part.
 
-    weighted: ``sim = (cos + 1) / (best cos + 1)``; ``kw = BM25 / best BM25``. rrf: one term. Where a document has no
+    weighted: ``sim = (cos + 1) / (best cos + 1)``; ``kw = BM25 / best BM25``; a lane that is alone has the weight of
+    both, so that the other terms weigh as they always do. rrf: one term. Where a document has no
     vector (yet), its words stand in for its meaning, ``sim = kw``: while vectors stream in, or where
     ``embedding_exclude`` forbids them, a note must not lose half of its score for what nobody has measured.
     """
     if settings.fusion == "rrf":
         return {"rrf": (_rrf(settings, cosines, words), settings.alpha + settings.beta)}
-    share = dense_share(settings, lang)
+    share = dense_share(settings, lang) if cosines is not None and words is not None else float(words is None)
     columns: Columns = {}
     kw = None if words is None else _of_best(words)
     if cosines is not None:

@@ -6,13 +6,9 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query, Request, Response
 
-from mindnetd.errors import NotFound
 from mindnetd.serving import wire_graph, wire_replies
 from mindnetd.serving.browse import NoteQuery
 from mindnetd.serving.kit import ERRORS, Kit, Paged, Seen, raw_tail, wanted_ref
-
-LATER = ("/explain",)
-"""Calls of the contract whose feature this version does not have."""
 
 
 async def narrowing(
@@ -58,18 +54,3 @@ def add_browse_routes(app: FastAPI, kit: Kit) -> None:
     async def diagnostics(request: Request, view: Seen, paged: Paged, note: str | None = None) -> Response:
         """What is wrong in the notes, worst first; ``note`` (a reference) asks about one."""
         return await kit.reply(request, lambda: kit.browser.diagnostics(view, note, paged.limit, paged.cursor))
-
-
-def add_later_routes(app: FastAPI) -> None:
-    """Calls that a later version has: a clear 404 instead of an unknown path."""
-
-    async def later(request: Request) -> Response:
-        raise not_here(f"{request.method} {request.url.path}")
-
-    for path in LATER:
-        app.add_api_route(path, later, methods=["GET", "POST"], include_in_schema=False, response_model=None)
-
-
-def not_here(what: str) -> NotFound:
-    """The error of a call that this version does not have."""
-    return NotFound(f"{what} comes with a later version of mindnetd", code="not_available")

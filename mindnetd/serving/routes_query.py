@@ -9,13 +9,11 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
-from mindnetd.core.query import LANES, QuerySpec
 from mindnetd.deadline import Deadline
-from mindnetd.errors import BadRequest
 from mindnetd.modes import Found
 from mindnetd.serving.answers import answered, stream_answer
-from mindnetd.serving.filters_in import filters_of
 from mindnetd.serving.kit import ERRORS, Kit
+from mindnetd.serving.specs import spec_of
 from mindnetd.serving.streams import NDJSON, Pieces
 from mindnetd.serving.wire import QueryReply, QueryRequest, encode
 
@@ -68,20 +66,3 @@ def add_query_routes(app: FastAPI, kit: Kit) -> None:
 async def _stream(found: Found) -> AsyncIterator[bytes]:
     yield encode({"event": "results", **found.result.as_dict()}) + b"\n"
     yield encode({"event": "done", "query_id": found.result.query_id}) + b"\n"
-
-
-def spec_of(body: QueryRequest, kit: Kit) -> QuerySpec:
-    """The question as the searcher takes it. Raises BadRequest, Denied."""
-    if not body.text.strip():
-        raise BadRequest("text: must not be empty")
-    view = kit.view(list(body.filters.visibility or ()), list(body.filters.include_flags))
-    return QuerySpec(
-        text=body.text,
-        mode=body.mode,
-        top_k=kit.services.searcher.settings.top_k if body.top_k is None else body.top_k,
-        lanes=tuple(dict.fromkeys(body.lanes or LANES)),
-        filters=filters_of(body.filters, view),
-        graph_hops=body.graph_hops,
-        explain=body.explain,
-        prefix=body.prefix,
-    )
