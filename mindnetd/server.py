@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import uvicorn
 from fastapi import FastAPI
@@ -50,6 +50,10 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         await self._guard(scope, receive, send)
+
+    def marks(self) -> Iterable[tuple[bytes, bytes]]:
+        """The headers of every reply, for those that are made before there is a request."""
+        return self._guard.marks()
 
     def end_streams(self) -> None:
         """The daemon stops: readers of ``/events`` are let go."""

@@ -315,9 +315,23 @@ def test_too_many_connections_are_refused(served: Served, monkeypatch: pytest.Mo
     with raw(served) as sock:
         answer = b"".join(iter(lambda: sock.recv(65536), b""))
     assert answer.startswith(b"HTTP/1.1 503") and b'"code":"too_many_connections"' in answer
+    assert b"\r\nx-mindnet-vault: " in answer and b"\r\nx-mindnet-revision: " in answer
     for sock in idle:
         sock.close()
     wait_until(lambda: _answers(served), what="a free place")
+
+
+@pytest.mark.parametrize(
+    "said", [b"NONSENSE\r\n\r\n", b"GET /status HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n"]
+)
+def test_what_is_no_http_gets_an_error_like_any_other(served: Served, said: bytes) -> None:
+    """Body and headers are those of every reply, though no route was reached."""
+    with raw(served) as sock:
+        sock.sendall(said)
+        answer = http.client.HTTPResponse(sock)
+        answer.begin()
+        assert answer.status == 400 and json.loads(answer.read())["error"]["code"] == "bad_request"
+        assert answer.headers["x-mindnet-vault"] == served.world.desk.vault_id and answer.headers["x-mindnet-revision"]
 
 
 def _answers(served: Served) -> bool:

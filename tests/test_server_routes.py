@@ -531,3 +531,17 @@ def test_every_reply_names_vault_and_revision(served: Served) -> None:
 def test_the_socket_is_private(served: Served) -> None:
     """Mode 0600."""
     assert served.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_name_that_is_no_utf8_is_a_reference_as_told_and_as_on_disk(tmp_path: Path) -> None:
+    """The path is told with `\\xNN`; a client that has the bytes may send them too."""
+    world = World(tmp_path)
+    world.write("odd \udcff.md", "An odd name.\n")
+    world.index()
+    running = serve_world(world, tmp_path / "s.sock")
+    (told,) = [note["path"] for note in running.get("/notes")["notes"]]
+    assert told == r"odd \xff.md"
+    for ref in (quote(told), "odd%20%FF.md", "odd%20%FF"):
+        assert running.get(f"/notes/{ref}")["note"]["path"] == told
+    running.stop()
+    world.close()

@@ -7,6 +7,8 @@ request, would keep its file descriptor for as long as the daemon lives.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from typing import Protocol, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -18,6 +20,13 @@ CONNECTIONS = 256
 TOO_MANY = f"{CONNECTIONS} connections are open already; close some, or try again in a moment"
 
 
+class Marked(Protocol):
+    """An application whose replies all have some headers."""
+
+    def marks(self) -> Iterable[tuple[bytes, bytes]]:
+        """Those headers as they are now."""
+
+
 class Connection(HttpToolsProtocol):
     """A connection that ends after ``timeout_keep_alive`` seconds without a byte that a request was waiting for."""
 
@@ -25,10 +34,7 @@ class Connection(HttpToolsProtocol):
         """Take the connection, or answer 503 (``too_many_connections``) at once and close it."""
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS:
-            body = encode(error_body("too_many_connections", TOO_MANY, {}))
-            head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n"
-            transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
-            transport.close()
+            self._refuse("503 Service Unavailable", "too_many_connections", TOO_MANY)
         else:
             self._start_clock()
 
@@ -39,6 +45,19 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         if self.parser is not None and (self.cycle is None or self.cycle.response_complete or self.cycle.more_body):
             self._start_clock()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP gets the error that every other wrong request gets."""
+        self._refuse("400 Bad Request", "bad_request", f"{msg} A request is HTTP/1.1 with a head of at most 64 KiB")
+
+    def _refuse(self, status: str, code: str, message: str) -> None:
+        """Answer where no request has come so far that the application could, and close."""
+        body = encode(error_body(code, message, {}))
+        fields = [(b"content-type", b"application/json"), *cast("Marked", self.app).marks()]
+        fields += [(b"connection", b"close"), (b"content-length", str(len(body)).encode())]
+        head = b"".join(name + b": " + value + b"\r\n" for name, value in fields)
+        self.transport.write(b"HTTP/1.1 " + status.encode() + b"\r\n" + head + b"\r\n" + body)
+        self.transport.close()
 
     def _start_clock(self) -> None:
         self._unset_keepalive_if_required()

@@ -52,7 +52,7 @@ class Guard:
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *self._marks()]
+                message["headers"] = [*message["headers"], *self.marks()]
             await send(message)
 
         try:
@@ -66,7 +66,8 @@ class Guard:
             route = getattr(scope.get("route"), "path_format", "other")
             self._services.metrics.request_seconds.labels(route=route).observe(time.perf_counter() - begun)
 
-    def _marks(self) -> Iterable[tuple[bytes, bytes]]:
+    def marks(self) -> Iterable[tuple[bytes, bytes]]:
+        """The headers of every reply."""
         yield b"x-mindnet-vault", self._services.vault_id.encode()
         yield b"x-mindnet-revision", str(self._services.revision).encode()
 

@@ -135,7 +135,8 @@ def raw_tail(request: Request, prefix: str) -> str:
 
 def ref_of(request: Request, prefix: str, suffix: str = "") -> str:
     """The decoded reference in the path, between ``prefix`` and ``suffix``."""
-    return unquote(raw_tail(request, prefix).removesuffix(suffix))
+    # bytes that are no UTF-8 become `\xNN`, as in the paths of notes
+    return unquote(raw_tail(request, prefix).removesuffix(suffix), errors="backslashreplace")
 
 
 def wanted_ref(request: Request, prefix: str, suffix: str = "") -> str:
