@@ -152,14 +152,14 @@ def test_it_imports_nothing_heavy() -> None:
     """The start costs a few modules; not one of the daemon's."""
     code = (
         "import sys; before = set(sys.modules)\n"  # an editable installation brings modules of its own
-        "from mindnetd.client import main, ask, browse, graph, state; print(*set(sys.modules) - before)"
+        "from mindnetd.client import main, ask, browse, explain, graph, state; print(*set(sys.modules) - before)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & HEAVY
     assert {name for name in loaded if name.startswith("mindnetd.")} <= {
         f"mindnetd.client{part}" for part in
-        ("", ".main", ".ask", ".browse", ".graph", ".state", ".commands", ".locate", ".paint", ".transport")
+        ("", ".main", ".ask", ".browse", ".explain", ".graph", ".state", ".commands", ".locate", ".paint", ".transport")
     }  # fmt: skip
 
 
