@@ -149,8 +149,11 @@ class Asking:
         """The relations that these chunks say, heaviest first."""
         relations = view.snapshot.relations
         shown = view.relations_of(keys)
-        shown.sort(key=lambda n: (-float(relations.weight[n]), relations.id[n]))
-        return [relation_of(view, n) for n in shown[:GIVEN_RELATIONS]]
+        weight = relations.weight[shown]
+        if len(shown) > GIVEN_RELATIONS:  # several hundred: only those that can be among the heaviest are sorted
+            shown = shown[weight >= np.partition(weight, -GIVEN_RELATIONS)[-GIVEN_RELATIONS]]
+        heaviest = sorted(shown.tolist(), key=lambda n: (-float(relations.weight[n]), relations.id[n]))
+        return [relation_of(view, n) for n in heaviest[:GIVEN_RELATIONS]]
 
     # ---------------------------------------------------------------------------------------------------------- global
 

@@ -6,7 +6,7 @@ number unless named otherwise. Any thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -363,13 +363,14 @@ class EntityView:
             found.append(Neighbour(rel, other, relations.type[rel], weight, count, outgoing))
         return sorted(found, key=lambda one: (-one.weight, -one.count, self.names[one.entity], one.relation))
 
-    def relations_of(self, chunks: Iterable[int]) -> list[int]:
+    def relations_of(self, chunks: Sequence[int]) -> Ints:
         """Visible relations that the chunks with these keys say, ascending."""
         said_by, relation = self.snapshot.said_by
-        found: set[int] = set()
-        for key in chunks:
-            found.update(relation[slice(*np.searchsorted(said_by, (key, key + 1)).tolist())].tolist())
-        return sorted(n for n in found if self.relation_counts[n])
+        keys = np.array(chunks, dtype=np.int64)
+        ends = zip(np.searchsorted(said_by, keys).tolist(), np.searchsorted(said_by, keys + 1).tolist(), strict=True)
+        found = np.unique(np.concatenate([relation[:0], *(relation[start:end] for start, end in ends)]))
+        shown: Ints = found[self.relation_counts[found] > 0]
+        return shown
 
     def relation_chunks(self, relation: int) -> Ints:
         """Keys of the allowed chunks that say so."""
