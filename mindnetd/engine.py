@@ -156,7 +156,7 @@ class Engine:
         self.entities.load(load_graphs(self.db))
         self.indexer.known.load(self.db, columns.notes)
         if self.model.embedder is not None:
-            self._enqueue_missing(columns)
+            self._enqueue_missing()
 
     def _columns(self) -> HotColumns:
         embedder = self.model.embedder
@@ -164,16 +164,12 @@ class Engine:
             return read.load_hot(self.db, "", DEFAULT_DIM)
         return read.load_hot(self.db, embedder.fingerprint, embedder.dim)
 
-    def _enqueue_missing(self, columns: HotColumns) -> None:
+    def _enqueue_missing(self) -> None:
         """Passages that have no vector by this model wait again; their texts are made when their turn comes."""
-        newest = {note.key: note.mtime_ns for note in columns.notes}
-        have = set(map(bytes, columns.vector_hash))
-        missing: dict[int, dict[bytes, str | None]] = {}
-        for note, digest in zip(columns.passage_note.tolist(), map(bytes, columns.passage_hash), strict=True):
-            if digest not in have:
-                missing.setdefault(note, {})[digest] = None
-        for note, digests in missing.items():
-            self.queue.add(note, newest.get(note, 0), digests)
+        waiting = self.hot.waiting_by_note()
+        newest = {note.key: note.mtime_ns for note in self.hot.snapshot().all_notes()} if waiting else {}
+        for note, digests in waiting.items():
+            self.queue.add(note, newest[note], dict.fromkeys(digests))
 
     def _passage_texts(self, note_key: int) -> Mapping[bytes, str]:
         """The passages of a stored note, made again from its bytes (of a stale one: from the body that is indexed)."""
@@ -251,11 +247,11 @@ class Engine:
     def _sweep(self) -> bool:
         """Passages that wait for a vector though nothing is queued (their note changed while they were taken)."""
         idle = self.model.embedder is not None and self.model.error is None and not self.queue.pending()
-        if not idle or self._swept_at == self.db.revision or not self.counts().pending:
+        if not idle or self._swept_at == self.db.revision:
             return False
         self._swept_at = self.db.revision
-        self._enqueue_missing(self._columns())
-        return True
+        self._enqueue_missing()
+        return bool(self.queue.pending())
 
     def recover(self, error: StoreError) -> None:
         """A commit failed: reopen the file, load everything anew. Raises StoreError while that is not possible."""

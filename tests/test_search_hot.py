@@ -227,8 +227,14 @@ def test_missing_and_waiting() -> None:
     vault.put(vault.make("b.md", "two. three"), vectors=False)
     one, two, three = map(text_hash, ("one", "two", "three"))
     assert vault.hot.waiting() == [three, two, one]
+    keys = {path: item.meta.key for path, item in vault.notes.items()}
+    assert {key: set(found) for key, found in vault.hot.waiting_by_note().items()} == {
+        keys["a.md"]: {one, two},
+        keys["b.md"]: {two, three},
+    }
     vault.hot.apply(HotDelta(9, vectors=([two], vector("two")[None])))
     assert vault.hot.missing([one, two, two, three, one]) == [one, three]
+    assert vault.hot.waiting_by_note() == {keys["a.md"]: [one], keys["b.md"]: [three]}
     assert vault.query("two").pending == 2
     vault.hot.forget_vectors([two])
     assert vault.hot.missing([two]) == [two]

@@ -190,6 +190,40 @@ def test_garbage_waits_for_its_days(db: Database) -> None:
     assert collect_garbage(db, NOW + timedelta(days=30), 30) == 1
 
 
+def test_vectors_of_a_former_model_go_after_their_days(db: Database) -> None:
+    """Though their texts are still there. Who goes back to it before finds them; the bound of garbage leaves them."""
+    texts = [f"{name} {word}" for name in "abc" for word in ("one", "two")]
+    hashes = [sha(text) for text in texts]
+
+    def use(model: str) -> None:
+        commit(db, Batch(meta={"fingerprint": model}, vectors=vectors(texts, model)))
+
+    def kept(model: str) -> int:
+        return len(load_vectors(db, hashes, model, DIM).hashes)
+
+    use(FINGERPRINT)
+    use("another")
+    assert collect_garbage(db, NOW, 30) == 0
+    use(FINGERPRINT)
+    assert collect_garbage(db, NOW + timedelta(days=29), 30) == 0, "back in time"
+    use("another")
+    assert collect_garbage(db, NOW + timedelta(days=31), 30) == 0, "its days begin anew"
+    assert bound_garbage(db, NOW + timedelta(days=32)) == []
+    assert (kept(FINGERPRINT), kept("another")) == (6, 6)
+    assert collect_garbage(db, NOW + timedelta(days=61), 30) >= 6
+    assert (kept(FINGERPRINT), kept("another")) == (0, 6)
+
+
+def test_a_former_model_does_not_crowd_out_what_this_one_keeps(db: Database) -> None:
+    """Nor are hashes told as gone whose vectors by the model of now are there: the resident index would forget them."""
+    many = [f"text {number}" for number in range(SPARE_LEAST + 2)]
+    commit(db, batch_of(note(db, "many.md", many)))
+    commit(db, Batch(meta={"fingerprint": "another"}, vectors=vectors(many, FINGERPRINT)))
+    commit(db, Batch(vectors=vectors(many, "another")))
+    assert bound_garbage(db, NOW) == []
+    assert len(load_vectors(db, [sha(text) for text in many], "another", DIM).hashes) == len(many)
+
+
 def test_unused_vectors_are_bounded_and_the_oldest_go_first(db: Database) -> None:
     """Texts that never come back fill no file: half as many as the used ones stay, at least `SPARE_LEAST`."""
     old = [f"old {number}" for number in range(SPARE_LEAST)]

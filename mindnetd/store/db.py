@@ -95,9 +95,6 @@ class Database:
         con = connect(self.path, self.options)
         try:
             meta = migrate(con)
-            con.execute(
-                "CHECKPOINT"
-            )  # a new schema must not be only in the log: a lost log could not be told from none
             self._next_term = con.execute("SELECT coalesce(max(id), -1) + 1 FROM terms").fetchall()[0][0]
         except StoreError as error:
             con.close()

@@ -41,7 +41,8 @@ def migrate(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     for number, sql in migrations():
         if number > have:
             _step(con, number, sql, fresh=have == 0)
-            have = number
+    if have < SCHEMA_VERSION:
+        con.execute("CHECKPOINT")  # a schema only in the log would be lost with it: as if it had never been
     return read_meta(con)
 
 

@@ -32,6 +32,9 @@ SPARE_SHARE = 0.5
 """Unused vectors that may stay, as a share of the used ones: with `GROWTH` the file stays below twice a fresh one."""
 SPARE_LEAST = 256
 
+CURRENT = "coalesce((SELECT value FROM meta WHERE key = 'fingerprint'), fingerprint)"
+"""SQL: the fingerprint of the model that makes vectors now."""
+
 FLOOR_BYTES = 4 << 20
 """A file smaller than this is left alone."""
 
@@ -142,14 +145,13 @@ def collect_garbage(db: Database, now: datetime, days: float) -> int:
     """Delete vectors that no passage has needed for `days`, and terms without postings; return how many vectors.
 
     A vector found unused for the first time is marked with `now` (UTC, without zone) and kept, so that a text that
-    comes back within `days` is not embedded again.
+    comes back within `days` is not embedded again. Those of a former model are unused from the day that another one
+    began: who goes back to it within `days` finds them.
     """
     before = now - timedelta(days=days)
     deleted = 0
     with db.unrevised() as con:
-        for table, _ in vector_tables(con.execute(TABLES).fetchall()):
-            con.execute(statements("upkeep")["mark_used"].format(table=table))
-            con.execute(statements("upkeep")["mark_unused"].format(table=table), [now])
+        for table in _marked(con, now):
             deleted += con.execute(f"DELETE FROM {table} WHERE unused_since <= ?", [before]).fetchall()[0][0]
         con.execute(statements("upkeep")["delete_unused_terms"])
     return deleted
@@ -161,20 +163,31 @@ def bound_garbage(db: Database, now: datetime) -> list[str]:
     Unused ones may be `SPARE_SHARE` of the used ones, and at least `SPARE_LEAST`.
 
     A vault that is rewritten again and again would fill the file with vectors of texts that never come back. What a
-    switch of branches or an undo needs stays: it is younger, and less than half of the vault.
+    switch of branches or an undo needs stays: it is younger, and less than half of the vault. Vectors of a former model
+    are no part of this: they are as many as they were, and go with `collect_garbage`.
     """
     gone: list[str] = []
     with db.unrevised() as con:
-        for table, _ in vector_tables(con.execute(TABLES).fetchall()):
-            con.execute(statements("upkeep")["mark_used"].format(table=table))
-            con.execute(statements("upkeep")["mark_unused"].format(table=table), [now])
-            sql = f"SELECT count(*), count(unused_since) FROM {table}"
-            rows, unused = con.execute(sql).fetchall()[0]
+        for table in _marked(con, now):
+            rows, unused = con.execute(_upkeep("count_unused", table)).fetchall()[0]
             over = unused - max(SPARE_LEAST, int((rows - unused) * SPARE_SHARE))
             if over > 0:
-                found = con.execute(statements("upkeep")["delete_oldest_unused"].format(table=table), [over]).fetchall()
+                found = con.execute(_upkeep("delete_oldest_unused", table), [over]).fetchall()
                 gone += [text_hash for (text_hash,) in found]
     return gone
+
+
+def _marked(con: duckdb.DuckDBPyConnection, now: datetime) -> list[str]:
+    """The tables of vectors, once `unused_since` says in each of them what is of use and what is not."""
+    tables = [table for table, _ in vector_tables(con.execute(TABLES).fetchall())]
+    for table in tables:
+        con.execute(_upkeep("mark_used", table))
+        con.execute(_upkeep("mark_unused", table), [now])
+    return tables
+
+
+def _upkeep(name: str, table: str) -> str:
+    return statements("upkeep")[name].format(table=table, current=CURRENT)
 
 
 def purge(db: Database, now: datetime) -> None:

@@ -1,21 +1,28 @@
 Statements of garbage collection.
 
+A vector is of use while a passage or a name has its text, and the model of now made it. `current` is that model's
+fingerprint; a file that no model was ever chosen for has vectors of one kind.
+
 -- name: mark_used
 UPDATE {table} SET unused_since = NULL
-WHERE unused_since IS NOT NULL AND text_hash IN (
+WHERE unused_since IS NOT NULL AND fingerprint = {current} AND text_hash IN (
     SELECT text_hash FROM passages UNION ALL SELECT text_hash FROM entity_aliases WHERE text_hash IS NOT NULL)
 
 -- name: mark_unused
 UPDATE {table} SET unused_since = ?
-WHERE unused_since IS NULL AND text_hash NOT IN (
-    SELECT text_hash FROM passages UNION ALL SELECT text_hash FROM entity_aliases WHERE text_hash IS NOT NULL)
+WHERE unused_since IS NULL AND (fingerprint <> {current} OR text_hash NOT IN (
+    SELECT text_hash FROM passages UNION ALL SELECT text_hash FROM entity_aliases WHERE text_hash IS NOT NULL))
+
+-- name: count_unused
+SELECT count(*), count(unused_since) FROM {table} WHERE fingerprint = {current}
 
 -- name: delete_unused_terms
 DELETE FROM terms WHERE id NOT IN (SELECT term FROM postings)
 
 -- name: delete_oldest_unused
 DELETE FROM {table} WHERE rowid IN (
-    SELECT rowid FROM {table} WHERE unused_since IS NOT NULL ORDER BY unused_since, text_hash LIMIT ?
+    SELECT rowid FROM {table} WHERE unused_since IS NOT NULL AND fingerprint = {current}
+    ORDER BY unused_since, text_hash LIMIT ?
 )
 RETURNING text_hash
 
