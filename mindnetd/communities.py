@@ -73,7 +73,12 @@ def state_of(inputs: CommunityInputs, graph_state: str, options: CommunityOption
     digest = hashlib.sha256(repr((VERSION, graph_state, options, notes.lang, notes.visibility, notes.flags)).encode())
     for column in (notes.key, inputs.chunks.key, inputs.chunks.mark):
         digest.update(np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()
+    return _sized(options) + digest.hexdigest()
+
+
+def _sized(options: CommunityOptions) -> str:
+    """The beginning of a signature, by which it is seen that communities were divided as they are now."""
+    return f"{VERSION}:{options.max_cluster_size}:"
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,7 @@ class _Builder:
         self._inputs, self._options = material.inputs, material.options
         self._texts_of, self._now = material.texts_of, material.now
         self._summarise, self._stop_or_go_on = material.summarise, material.check
+        self._same_size = self._inputs.state.startswith(_sized(self._options))
         self._leiden = Leiden(material.options.max_cluster_size)
         self._lang = dict(zip(material.inputs.notes.key.tolist(), material.inputs.notes.lang, strict=True))
         self.seconds = {"graph": 0.0, "leiden": 0.0, "recognise": 0.0, "summaries": 0.0}
@@ -167,12 +173,19 @@ class _Builder:
         with self._timed("graph"):
             shown = LevelGraph(graph, keys)
             ids = [graph.id[n] for n in shown.weighted.node.tolist()]
+            texts = _Texts(shown, self._inputs.chunks)
         with self._timed("leiden"):
             labels = last_labels(ids, last)
-            clusters = hierarchy(shown.weighted, labels, self._options.max_cluster_size, self._leiden)
+            before = {(row.level, row.members): row.texts_hash for row in last} if self._same_size else {}
+
+            def unchanged(level: int, members: Ints) -> bool:
+                told = before.get((level, tuple(ids[n] for n in members.tolist())))
+                return told is not None and told == texts.of(members)
+
+            clusters = hierarchy(shown.weighted, labels, self._options.max_cluster_size, self._leiden, unchanged)
         self._check(0, len(clusters))
         with self._timed("recognise"):
-            drafts = self._recognise(shown, ids, clusters, last)
+            drafts = self._recognise(ids, clusters, [texts.of(one.members) for one in clusters], last)
         with self._timed("summaries"):
             told = self._tell(shown, drafts, {row.id: row for row in last})
         return self._labelled(drafts, told, name)
@@ -188,7 +201,7 @@ class _Builder:
         self.seconds[name] += time.thread_time() - began
 
     def _recognise(
-        self, shown: LevelGraph, ids: Sequence[str], clusters: Sequence[Cluster], last: Sequence[CommunityRow]
+        self, ids: Sequence[str], clusters: Sequence[Cluster], texts: Sequence[str], last: Sequence[CommunityRow]
     ) -> list[_Draft]:
         """Ids, carried over where a community goes on, and the hashes of what it is made from."""
         entities = [tuple(ids[n] for n in cluster.members.tolist()) for cluster in clusters]
@@ -196,7 +209,6 @@ class _Builder:
             [(cluster.level, members) for cluster, members in zip(clusters, entities, strict=True)],
             [(row.level, row.members) for row in last],
         )
-        texts = _texts_hashes(shown, clusters, self._inputs.chunks)
         taken = {last[number].id for number in same.values()}
         drafts = []
         for number, (cluster, members) in enumerate(zip(clusters, entities, strict=True)):
@@ -309,16 +321,24 @@ def last_labels(ids: Sequence[str], last: Sequence[CommunityRow]) -> list[Ints]:
     return labels
 
 
-def _texts_hashes(shown: LevelGraph, clusters: Sequence[Cluster], chunks: ChunkColumns) -> list[str]:
-    """For each cluster a hash of the set of texts that mention its members, whatever the keys of their chunks."""
-    at = np.minimum(np.searchsorted(chunks.key, shown.chunk), max(len(chunks.key) - 1, 0))
-    if not len(chunks.key):
-        mark = np.zeros(len(shown.chunk), dtype=np.uint64)
-    else:
-        mark = np.where(chunks.key[at] == shown.chunk, chunks.mark[at], np.uint64(0))
-    found = []
-    for cluster in clusters:
-        slices = [shown.of(number) for number in shown.weighted.node[cluster.members].tolist()]
-        marks = np.unique(np.concatenate([mark[one] for one in slices]))
-        found.append(hashlib.sha256(marks.astype("<u8").tobytes()).hexdigest())
-    return found
+class _Texts:
+    """Hashes of the sets of texts that mention the members of a cluster, whatever the keys of their chunks."""
+
+    def __init__(self, shown: LevelGraph, chunks: ChunkColumns) -> None:
+        self._shown = shown
+        at = np.minimum(np.searchsorted(chunks.key, shown.chunk), max(len(chunks.key) - 1, 0))
+        if len(chunks.key):
+            self._mark = np.where(chunks.key[at] == shown.chunk, chunks.mark[at], np.uint64(0))
+        else:
+            self._mark = np.zeros(len(shown.chunk), dtype=np.uint64)
+        self._known: dict[bytes, str] = {}
+
+    def of(self, members: Ints) -> str:
+        """Of positions in the graph."""
+        key = members.tobytes()
+        found = self._known.get(key)
+        if found is None:
+            slices = [self._shown.of(number) for number in self._shown.weighted.node[members].tolist()]
+            marks = np.unique(np.concatenate([self._mark[one] for one in slices]))
+            found = self._known[key] = hashlib.sha256(marks.astype("<u8").tobytes()).hexdigest()
+        return found

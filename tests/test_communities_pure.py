@@ -74,6 +74,47 @@ def test_beginning_from_the_last_run_keeps_it(edges: list[tuple[int, int, float]
     assert sets_of(ids, graph, hierarchy(graph, [label], 10_000, Leiden(10_000))) == sets_of(ids, graph, first)
 
 
+class Counting(Leiden):
+    """Counts how often it is asked to divide something."""
+
+    asked = 0
+
+    def cold(self, graph):
+        self.asked += 1
+        return super().cold(graph)
+
+    def refined(self, graph, label):
+        self.asked += 1
+        return super().refined(graph, label)
+
+
+@settings(max_examples=40, deadline=None)
+@given(EDGES)
+def test_a_community_of_which_nothing_has_changed_is_not_divided_again(edges: list[tuple[int, int, float]]) -> None:
+    """Its parts are those of the last run; of a changed one they are looked for."""
+    ids = [f"{n:03}" for n in range(31)]
+    graph = graph_of(ids, edges)
+    first = hierarchy(graph, [], 6, Leiden(6))
+    last = [np.full(graph.size, -1, dtype=np.int64) for _ in range(1 + max((one.level for one in first), default=0))]
+    for number, one in enumerate(first):
+        last[one.level][one.members] = number
+    large = sum(len(one.members) > 6 for one in first)
+    partitioner, told = Counting(6), list[int]()
+
+    def unchanged(level: int, members) -> bool:
+        told.append(len(members))
+        return (level, frozenset(members.tolist())) in known
+
+    known = {(one.level, frozenset(one.members.tolist())) for one in first}
+    again = hierarchy(graph, last, 6, partitioner, unchanged)
+    assert sorted(sets_of(ids, graph, again), key=str) == sorted(sets_of(ids, graph, first), key=str)
+    whole = Counting(6)
+    hierarchy(graph, last, 6, whole)
+    if large and len(last) > 1:
+        assert told and max(told) > 6
+        assert partitioner.asked < whole.asked
+
+
 @settings(max_examples=30, deadline=None)
 @given(EDGES)
 def test_modularity_is_the_librarys(edges: list[tuple[int, int, float]]) -> None:

@@ -7,7 +7,7 @@ order). Not for: choosing entities or weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -160,19 +160,27 @@ class Partitioner(Protocol):
         """What becomes of the partition `label` when everybody may move."""
 
 
-def hierarchy(graph: WeightedGraph, last: Sequence[Ints], largest: int, partitioner: Partitioner) -> list[Cluster]:
+def hierarchy(
+    graph: WeightedGraph,
+    last: Sequence[Ints],
+    largest: int,
+    partitioner: Partitioner,
+    unchanged: Callable[[int, Ints], bool] = lambda _level, _members: False,
+) -> list[Cluster]:
     """Communities in communities: those of more than `largest` members are divided further. Parents come first.
 
-    `last` are the labels of the last run by level (-1: none), by which each level begins; empty for none.
+    `last` are the labels of the last run by level (-1: none), by which each level begins; empty for none. `unchanged`
+    says of a level and of positions that they are a community of the last run of which nothing has changed: then its
+    parts are those of the last run.
     """
-    tree = _Tree(largest, partitioner)
+    tree = _Tree(largest, partitioner, unchanged)
     tree.grow(graph, np.arange(graph.size), last, None)
     return tree.found
 
 
 class _Tree:
-    def __init__(self, largest: int, partitioner: Partitioner) -> None:
-        self._largest, self._partitioner = largest, partitioner
+    def __init__(self, largest: int, partitioner: Partitioner, unchanged: Callable[[int, Ints], bool]) -> None:
+        self._largest, self._partitioner, self._unchanged = largest, partitioner, unchanged
         self.found: list[Cluster] = []
 
     def grow(self, graph: WeightedGraph, position: Ints, last: Sequence[Ints], parent: int | None) -> None:
@@ -193,10 +201,21 @@ class _Tree:
                 continue
             number = len(self.found)
             self.found.append(Cluster(level, parent, position[members]))
-            if len(members) > self._largest:
+            if len(members) > self._largest and last[1:] and self._unchanged(level, position[members]):
+                self._again(position[members], [labels[members] for labels in last[1:]], number)
+            elif len(members) > self._largest:
                 part = induced(graph, members)
                 below = [labels[part.node] for labels in last[1:]]
                 self.grow(part, position[part.node], below, number)
+
+    def _again(self, position: Ints, last: Sequence[Ints], parent: int) -> None:
+        """The parts of `parent` as the last run had them."""
+        for label in np.unique(last[0][last[0] >= 0]).tolist():
+            members = np.flatnonzero(last[0] == label)
+            number = len(self.found)
+            self.found.append(Cluster(self.found[parent].level + 1, parent, position[members]))
+            if last[1:]:
+                self._again(position[members], [labels[members] for labels in last[1:]], number)
 
     def _settled(self, graph: WeightedGraph, label: Ints) -> Ints:
         """A partition that the next run will keep: what that would better is bettered now."""
