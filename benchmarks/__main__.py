@@ -10,6 +10,7 @@ HELPERS = {
     "__init__",
     "answers",
     "communities",
+    "extraction",
     "__main__",
     "harness",
     "corpus",

@@ -10,7 +10,7 @@ try.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -32,7 +32,7 @@ from mindnetd.store.records import GraphRows, utc_now
 Write = Callable[[Callable[[], int]], int]
 """Runs a function on the writer thread and returns what it returns."""
 
-AWAY_S, AWAY_MOST_S = 30.0, 3600.0
+AWAY_S, AWAY_MOST_S = 5.0, 300.0
 """The pause after a failure of the server: doubled from try to try, up to the second."""
 BAD_S, BAD_MOST_S = 3600.0, 86_400.0
 """The same after a reply that was no good: at temperature 0 it will be so until model or settings change."""
@@ -106,7 +106,7 @@ class Extraction:
         if self._llm.options.enabled == "off" or not self._expected():
             self._settle(done, known=False)
             return done
-        self._remember_digest()
+        self._remember()
         questions = self._questions()
         for work in questions.extraction(done.sources):
             self._one(work, done, stop)
@@ -149,7 +149,10 @@ class Extraction:
             gone = error.code in SERVER_CODES or error.retry
             if error.code == "llm_stopped" or not error.called:
                 done.error = said
-                done.waits[key] = Pending(key, work.ask.purpose, work.note, tries, now, said)
+                same = before is not None and before.error == said
+                done.waits[key] = (
+                    before if before and same else Pending(key, work.ask.purpose, work.note, tries, now, said)
+                )
                 return
             done.failed += 1
             done.error = said if gone else None
@@ -175,6 +178,14 @@ class Extraction:
         self._keep(work.rows(reply), work.ask.purpose)
 
     def _call(self, work: Work, ask: Ask, done: Round, stop: Callable[[], bool], *, retry: bool) -> str:
+        def check(text: str) -> None:
+            try:
+                dropped = work.check(text)
+            except ReplyError as error:
+                raise LlmError(f"{error}", error.code) from error
+            done.dropped += dropped
+            self.dropped += dropped
+
         reply = self._llm.chat(
             ask.messages,
             purpose=ask.purpose,
@@ -182,13 +193,8 @@ class Extraction:
             max_tokens=ask.max_tokens,
             retry=retry,
             stop=stop,
+            check=check,
         )
-        try:
-            dropped = work.check(reply.text)
-        except ReplyError as error:
-            raise LlmError(f"{error}", error.code) from error
-        done.dropped += dropped
-        self.dropped += dropped
         return reply.text
 
     def _keep(self, rows: Sequence[Row], purpose: str) -> None:
@@ -253,16 +259,25 @@ class Extraction:
         model, _, digest = read.load_meta(self._db).get("llm_digest", "").rpartition("=")
         return digest if model == self._llm.model else ""
 
-    def _remember_digest(self) -> None:
-        known = f"{self._llm.model}={self._llm.digest}"
-        if self._llm.digest and read.load_meta(self._db).get("llm_digest") != known:
+    def _remember(self) -> None:
+        """Whose replies are in force, and with what settings what waits was asked: with others it may fare better."""
+        options = self._llm.options
+        wanted = {"llm_settings": f"{options.num_ctx} {options.think} {options.timeout_s:g} {options.load_timeout_s:g}"}
+        if self._llm.digest:
+            wanted["llm_digest"] = f"{self._llm.model}={self._llm.digest}"
+        known = read.load_meta(self._db)
+        if all(known.get(key) == value for key, value in wanted.items()):
+            return
+        if known.get("llm_settings") != wanted["llm_settings"]:
+            self._waits = {key: replace(one, next_try=self._now()) for key, one in self._waits.items()}
 
-            def work() -> int:
-                with self._db.unrevised() as con:
-                    set_meta(con, "llm_digest", known)
-                return 0
+        def work() -> int:
+            with self._db.unrevised() as con:
+                for key, value in wanted.items():
+                    set_meta(con, key, value)
+            return 0
 
-            self._write(work)
+        self._write(work)
 
 
 def pause(tries: int, gone: bool) -> timedelta:

@@ -23,6 +23,7 @@ from mindnetd.store.llm import CORPUS, Document, Summed
 
 Sources = dict[str, tuple[int, ...]]
 """The keys of replies, and the keys of the notes that each was made of."""
+DOCUMENTS_AT_ONCE = 500
 Row = tuple[str, str, Sequence[int]]
 """A reply to keep: its key, its text, its notes."""
 
@@ -64,6 +65,10 @@ class Questions:
         self._db, self._counter, self._asks, self._options = db, counter, asks, options
         self.reused: dict[str, str] = {}
         """Keys of the questions that had a reply already, and their purpose."""
+        self._known: set[str] | None = None
+        """Keys that had a reply at first; asked for one by one they cost 2.5 ms each."""
+        self._fresh: dict[str, str] = {}
+        """Replies that have come since."""
 
     # --------------------------------------------------------------------------------------------------------- to ask
 
@@ -72,20 +77,22 @@ class Questions:
         if self._options.mode == "heuristic":
             yield from self._types(sources)
             return
-        for document in self._documents():
-            if self._options.mode == "hybrid":
-                ask = self._document_ask(document)
-                if self._wanted(ask, sources):
-                    yield _work(ask, lambda reply, d=document: _checked_document(reply, d))  # type: ignore[misc]
-            else:
-                yield from self._chunks(document, sources)
+        documents = self._documents()
+        if self._options.mode == "llm":
+            for start in range(0, len(documents), DOCUMENTS_AT_ONCE):
+                yield from self._chunks(documents[start : start + DOCUMENTS_AT_ONCE], sources)
+            return
+        for document in documents:
+            ask = self._document_ask(document)
+            if self._wanted(ask, sources):
+                yield self._work(ask, lambda reply, d=document: _checked_document(reply, d))  # type: ignore[misc]
 
     def summaries(self, sources: Sources, *, ask: bool) -> Iterator[Work]:
         """The summaries of the communities that have none in the words of this model; with `ask` False none."""
         for one in store.summed(self._db):
             question = self._asks.summary(one.title, one.sentences, one.notes)
             if self._wanted(question, sources) and ask:
-                yield _work(question, lambda reply, o=one: _checked_summary(reply, o))  # type: ignore[misc]
+                yield self._work(question, lambda reply, o=one: _checked_summary(reply, o))  # type: ignore[misc]
 
     def _types(self, sources: Sources) -> Iterator[Work]:
         """At most `NAMES_AT_ONCE` names of one audience at a time; a name that several have is asked about once."""
@@ -111,26 +118,37 @@ class Questions:
 
         return Work(self._asks.types([name for name, _ in named]), check, rows)
 
-    def _chunks(self, document: Document, sources: Sources) -> Iterator[Work]:
+    def _chunks(self, documents: Sequence[Document], sources: Sources) -> Iterator[Work]:
         """Two a chunk; the second is about what the first found, so it comes when that is there."""
-        for _, _, text in document.chunks:
-            text = self._fitting([text], prompts.CHUNK_ITEMS)
-            first = self._asks.chunk(text, (document.key,))
+        texts = [self._fitting([chunk[2]], prompts.CHUNK_ITEMS) for one in documents for chunk in one.chunks]
+        notes = [(one.key,) for one in documents for _ in one.chunks]
+        firsts = [self._asks.chunk(text, mine) for text, mine in zip(texts, notes, strict=True)]
+        have = store.replies(self._db, [first.key for first in firsts])
+        for text, mine, first in zip(texts, notes, firsts, strict=True):
             if self._wanted(first, sources):
-                yield _work(first, lambda reply, t=text: extract_of(reply, t).dropped)  # type: ignore[misc]
-            reply = store.replies(self._db, [first.key]).get(first.key)
+                yield self._work(first, lambda reply, t=text: extract_of(reply, t).dropped)  # type: ignore[misc]
+            reply = have.get(first.key) or self._fresh.get(first.key)
             if reply is None:
                 continue
-            names = tuple(one.name for one in extract_of(reply, text).entities)
-            second = self._asks.gleaning(text, names, (document.key,))
+            names = _names(reply, text)
+            second = self._asks.gleaning(text, names, mine)
             if self._wanted(second, sources):
-                yield _work(second, lambda reply, t=text, n=names: extract_of(reply, t, n).dropped)  # type: ignore[misc]
+                yield self._work(second, lambda reply, t=text, n=names: extract_of(reply, t, n).dropped)  # type: ignore[misc]
+
+    def _work(self, ask: Ask, check: Callable[[str], int]) -> Work:
+        def rows(reply: str) -> list[Row]:
+            self._fresh[ask.key] = reply
+            return [(ask.key, reply, ask.notes)]
+
+        return Work(ask, check, rows)
 
     def _wanted(self, ask: Ask, sources: Sources) -> bool:
         """Whether there is no reply yet, and nobody else in this round asks the same."""
         twice = ask.key in sources
         _add(sources, ask.key, ask.notes)
-        if store.replies(self._db, [ask.key]):
+        if self._known is None:
+            self._known = store.reply_keys(self._db)
+        if ask.key in self._known:
             if not twice:
                 self.reused[ask.key] = ask.purpose
             return False
@@ -174,27 +192,27 @@ class Questions:
             asks = {one.key: self._document_ask(one).key for one in mine}
             replies = store.replies(self._db, asks.values())
             return [_said_of(one, replies[asks[one.key]]) for one in mine if asks[one.key] in replies]
-        return [said for one in mine for said in self._said_by_chunk(one)]
+        chunks = [(one, chunk, self._fitting([chunk[2]], prompts.CHUNK_ITEMS)) for one in mine for chunk in one.chunks]
+        firsts = [self._asks.chunk(text, ()).key for _, _, text in chunks]
+        replies = store.replies(self._db, firsts)
+        found = [(*chunk, replies[key]) for chunk, key in zip(chunks, firsts, strict=True) if key in replies]
+        return list(self._said_by_chunk(found))
 
-    def _said_by_chunk(self, document: Document) -> Iterator[Said]:
-        for key, chunk_id, whole in document.chunks:
+    def _said_by_chunk(self, found: Sequence[tuple[Document, tuple[int, str, str], str, str]]) -> Iterator[Said]:
+        """`found`: note, chunk, what of it was asked about, the reply to that."""
+        names = [_names(reply, text) for _, _, text, reply in found]
+        seconds = [self._asks.gleaning(one[2], known, ()).key for one, known in zip(found, names, strict=True)]
+        replies = store.replies(self._db, seconds)
+        for (document, (key, chunk_id, whole), text, reply), known, second in zip(found, names, seconds, strict=True):
             place = ((chunk_id, key, document.key), whole)
-            text = self._fitting([whole], prompts.CHUNK_ITEMS)
-            first = self._asks.chunk(text, ())
-            reply = store.replies(self._db, [first.key]).get(first.key)
-            if reply is None:
-                continue
-            found = extract_of(reply, text)
-            yield Said(document.key, (place,), found)
-            names = tuple(one.name for one in found.entities)
-            second = self._asks.gleaning(text, names, ())
-            more = store.replies(self._db, [second.key]).get(second.key)
-            if more is not None:
-                yield Said(document.key, (place,), extract_of(more, text, names))
+            yield Said(document.key, (place,), extract_of(reply, text))
+            if second in replies:
+                yield Said(document.key, (place,), extract_of(replies[second], text, known))
 
 
-def _work(ask: Ask, check: Callable[[str], int]) -> Work:
-    return Work(ask, check, lambda reply: [(ask.key, reply, ask.notes)])
+def _names(reply: str, text: str) -> tuple[str, ...]:
+    """What a first reply about a chunk found."""
+    return tuple(one.name for one in extract_of(reply, text).entities)
 
 
 def _said_of(document: Document, reply: str) -> Said:
@@ -231,10 +249,18 @@ def _checked_summary(reply: str, community: Summed) -> int:
 def _distinct(names: Sequence[str]) -> list[str]:
     """The first of each folded name, at most as many as one call is about."""
     found: dict[str, str] = {}
-    for name in names:
+    for name in map(_short, names):
         if fold(name):
             found.setdefault(fold(name), name)
     return list(found.values())[: prompts.CANDIDATES]
+
+
+def _short(name: str) -> str:
+    """As many of its words as a reply may repeat."""
+    words = name.split()
+    while len(words) > 1 and len(" ".join(words)) > prompts.NAME:
+        words.pop()
+    return " ".join(words)[: prompts.NAME]
 
 
 def _add(sources: Sources, key: str, notes: Sequence[int]) -> None:

@@ -103,8 +103,12 @@ def _told(entity: Entity, votes: _Votes | None) -> Entity:
 
 
 def _rejected(rows: GraphRows, said: Sequence[Said], id_of: _Names) -> set[str]:
-    """Entities of every mention of which a reply says that they are none. Notes, and what notes link to, stay."""
-    asked = {one.note for one in said if one.extract.entities}
+    """Entities of every mention of which a reply says that they are none. Notes, and what notes link to, stay.
+
+    A reply most of which had to be dropped rejects nothing: a small model says one name over and over.
+    """
+    said_well = [one for one in said if len(one.extract.entities) + len(one.extract.relations) >= one.extract.dropped]
+    asked = {one.note for one in said_well if one.extract.entities}
     kept = {id_of.id(named.key) for one in said for named in one.extract.entities}
     offered = {id_of.id(key) for one in said for key in one.offered}
     declared = {end for one in rows.relations if one.source != "heuristic" for end in (one.source_id, one.target_id)}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TICK_S = 5.0
+"""As often as the other clocks of the daemon, so that an idle one wakes no more for it."""
 CALLS, RETRIES = ("ok", "failed", "stopped"), ("retry_ok", "retry_failed")
 
 

@@ -14,6 +14,7 @@ from bad_llm import BadLlm, bad_llm
 
 from mindnetd.inference.llm import Llm, LlmOptions, keep_seconds
 from mindnetd.inference.llm_call import LlmError
+from mindnetd.inference.llm_turns import Turns
 
 ASK = [{"role": "user", "content": "How are you?"}]
 CODES = {
@@ -167,7 +168,7 @@ def test_connection_refused_costs_nothing_and_heals() -> None:
             clock.now += waits[-1]
             assert not llm.look()
             waits.append(llm.state()["next_try_s"])
-        assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+        assert waits == [2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
         assert llm.state()["error"]["code"] == "llm_unreachable"
         with pytest.raises(LlmError) as caught:
             llm.chat(ASK, purpose="extract", max_tokens=9)
@@ -297,6 +298,31 @@ def test_calls_in_flight_are_bounded(server: BadLlm) -> None:
         assert len(server.chats()) == 1
         over.set()
         thread.join(20)
+
+
+def test_whoever_asks_a_question_goes_first() -> None:
+    """One turn: the background that waits longest stands back for an answer, and a while after it."""
+    turns = Turns(1)
+    order: list[str] = []
+    waits = threading.Event()
+
+    def work(name: str, asked: bool) -> None:
+        with turns.turn(asked, lambda: bool(waits.set())):
+            order.append(name)
+
+    with turns.turn(False, lambda: False):
+        background = threading.Thread(target=work, args=("background", False))
+        background.start()
+        assert waits.wait(20)
+        waits.clear()
+        asker = threading.Thread(target=work, args=("answer", True))
+        asker.start()
+        until(lambda: turns._asking == 1)
+    asker.join(20)
+    with turns.turn(True, lambda: False):  # the next call of the same answer
+        order.append("answer")
+    background.join(20)
+    assert order == ["answer", "answer", "background"]
 
 
 def test_an_iterator_given_up_gives_the_call_up(server: BadLlm) -> None:

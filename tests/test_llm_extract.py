@@ -384,7 +384,7 @@ def test_a_lower_level_is_told_nothing_of_the_higher_ones(make: Make) -> None:
 
 
 def test_a_removed_note_takes_its_replies_along(make: Make) -> None:
-    """At once what it alone was the source of; what is made of others too, at the next round."""
+    """At once what it alone was the source of, and each summary that it had a part in."""
     place = make(graph__extraction_mode="hybrid")
     fill(place.vault)
     place.whole()
@@ -398,6 +398,43 @@ def test_a_removed_note_takes_its_replies_along(make: Make) -> None:
     place.bench.settle()
     assert place.rows("SELECT count(*) FROM llm_cache WHERE purpose = 'extract'") == [(before - 1,)]
     assert place.rows(f"SELECT count(*) FROM llm_sources WHERE note_key = {key}") == [(0,)]
+    assert not any("Oven" in reply for (reply,) in place.rows("SELECT reply FROM llm_cache WHERE purpose = 'summary'"))
+
+
+def test_a_note_that_goes_while_it_is_asked_about_leaves_no_reply(make: Make) -> None:
+    """The reply comes after the note has gone (and been purged, perhaps): it is not kept."""
+    place = make(graph__extraction_mode="hybrid")
+    fill(place.vault, ["bakery/Oven.md", "bakery/Yeast.md"])
+    place.bench.settle()
+    place.graph()
+    write = place.side.extraction._write
+
+    def late(store: Callable[[], int]) -> int:
+        if place.server.chats():
+            (place.vault / "bakery/Oven.md").unlink(missing_ok=True)
+            place.bench.settle()
+        return write(store)
+
+    place.side.extraction._write = late
+    place.side.extraction.run()
+    assert place.calls["extract"] == (2, 0)
+    assert place.rows("SELECT count(*) FROM llm_cache WHERE purpose = 'extract'") == [(1,)]
+    assert place.rows("SELECT count(*) FROM llm_sources WHERE note_key NOT IN (SELECT key FROM notes)") == [(0,)]
+
+
+def test_other_settings_end_the_wait_of_a_bad_reply(make: Make) -> None:
+    """Thinking switched off: what waits since the model only thought is asked at once, not in an hour."""
+    place = make(graph__extraction_mode="hybrid", llm__think="on")
+    fill(place.vault, ["bakery/Oven.md"])
+    place.bench.settle()
+    place.graph()
+    place.server.way = "thinking only"
+    assert place.side.extraction.run().failed
+    place.server.way = None
+    assert (place.again(), place.side.extraction.run().replies)[1] == 0
+    place.close()
+    place = make(graph__extraction_mode="hybrid", llm__think="off")
+    assert place.round().replies == 1
 
 
 def test_replies_of_another_model_do_not_count(make: Make) -> None:

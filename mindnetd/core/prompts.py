@@ -91,9 +91,15 @@ def types_schema(count: int) -> dict[str, Any]:
     return _object({str(number): _TYPE for number in range(1, count + 1)})
 
 
-def extract_schema(entities: int, relations: int) -> dict[str, Any]:
-    """Entities, and relations between them."""
-    return _object({"entities": _list(_ENTITY, entities), "relations": _list(_RELATION, relations)})
+def extract_schema(entities: int, relations: int, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Entities, and relations between them; of `names` alone where there are any: a small model repeats the example's
+    names otherwise (docs/decisions/0019)."""
+    entity, relation = _ENTITY, _RELATION
+    if names:
+        one = {"type": "string", "enum": list(names)}
+        entity = _object({"name": one, "type": _TYPE, "description": _text(DESCRIPTION)})
+        relation = _object({"source": one, "target": one, "relation": _text(RELATION)})
+    return _object({"entities": _list(entity, entities), "relations": _list(relation, relations)})
 
 
 def entities_schema(entities: int) -> dict[str, Any]:
@@ -169,13 +175,14 @@ class Asks:
             f"Text:\n{_EXAMPLE_TEXT}\nCandidates:\nZorblat\nQuenfir Labs\ntool",
             {"entities": _EXAMPLE_ENTITIES, "relations": _EXAMPLE_RELATIONS},
         )
-        listed = "\n".join(_line(name) for name in candidates[:CANDIDATES])
+        names = [_line(name) for name in candidates[:CANDIDATES]]
+        listed = "\n".join(names)
         question = f"Title: {_line(title)}\nText:\n{text}\nCandidates:\n{listed}"
         return Ask(
             key=ask_key(self.digest, "extract", question),
             purpose="extract",
             messages=_messages(task, example, question),
-            schema=extract_schema(entities, relations),
+            schema=extract_schema(entities, relations, names),
             max_tokens=reply_tokens(self.num_ctx, entities + relations),
             notes=notes,
         )

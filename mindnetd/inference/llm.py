@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ from mindnetd.inference.llm_call import (
     ask,
     ask_in_pieces,
 )
+from mindnetd.inference.llm_turns import Turns
 from mindnetd.inference.ollama_http import OllamaServer
 
 PURPOSES = ("entity_types", "extract", "gleaning", "summary", "map", "reduce", "answer")
@@ -36,9 +38,8 @@ LOOK_S = 5.0
 """How long a look at the server may take."""
 LOOK_AGAIN_S = 600.0
 """A tag may be pulled anew: so often the digest is read again."""
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 300.0
-SLOT_S = 5.0
-"""So long somebody who asks a question waits for a turn; work in the background waits until it is stopped."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
+"""Between two looks at a server that is away; a look is one refused connection."""
 ASKED = frozenset(("map", "reduce", "answer"))
 """Purposes with somebody waiting."""
 THINK: Mapping[str, bool | str] = {"off": False, "on": True, "low": "low", "medium": "medium", "high": "high"}
@@ -83,7 +84,7 @@ class Llm:
         self._server = OllamaServer(options.host)
         self._loop = Loop()
         self._lock = threading.Lock()
-        self._slots = threading.Semaphore(options.max_in_flight)
+        self._turns = Turns(options.max_in_flight)
         self._found: Found | None = None
         self._error: LlmError | None = None
         self._pause = self._until = 0.0
@@ -176,14 +177,19 @@ class Llm:
         max_tokens: int,
         stop: Callable[[], bool] = lambda: False,
         retry: bool = False,
+        check: Callable[[str], object] = lambda _: None,
     ) -> LlmReply:
-        """One complete reply, at temperature 0. Raises LlmError. `retry`: the same was asked before."""
+        """One complete reply, at temperature 0. Raises LlmError. `retry`: the same was asked before.
+
+        `check` raises LlmError where the text is no use, so that the call counts as failed.
+        """
         request = self._request(messages, schema, max_tokens)
         with self._counted(purpose, retry), self._slot(purpose, stop):
             self._load(stop)
             future = self._loop.start(ask(self._server.address, request, self._limit()))
             reply = self._loop.wait(future, stop)
             self._worked()
+            check(reply.text)
             return reply
 
     def stream(
@@ -265,7 +271,7 @@ class Llm:
         with self._lock:
             self._used = self._clock()
 
-    def _slot(self, purpose: str, stop: Callable[[], bool]) -> _Slot:
+    def _slot(self, purpose: str, stop: Callable[[], bool]) -> AbstractContextManager[None]:
         """A turn, or LlmError; the breaker is asked first."""
         with self._lock:
             off, error = self.options.enabled == "off" or self._closed, self._error
@@ -276,7 +282,7 @@ class Llm:
             raise LlmError(error.message, error.code, error.retry, called=False)
         if not there:
             raise LlmError("no LLM has been found yet", "llm_away", called=False)
-        return _Slot(self._slots, SLOT_S if purpose in ASKED else None, stop)
+        return self._turns.turn(purpose in ASKED, stop)
 
     def _counted(self, purpose: str, retry: bool) -> _Counted:
         return _Counted(self, purpose, retry)
@@ -310,24 +316,6 @@ class Llm:
             self._found, self._used = (None if lost else self._found), float("-inf")
             if self._found is not None:  # it answers looks, perhaps: look again after the pause
                 self._found = Found(self._found.digest, self._found.thinks, self._found.version, float("-inf"))
-
-
-class _Slot:
-    """One of the turns. Entering waits; raises LlmError."""
-
-    def __init__(self, slots: threading.Semaphore, patience_s: float | None, stop: Callable[[], bool]) -> None:
-        self._slots, self._patience_s, self._stop = slots, patience_s, stop
-
-    def __enter__(self) -> None:
-        until = None if self._patience_s is None else time.monotonic() + self._patience_s
-        while not self._slots.acquire(timeout=POLL_S):
-            if self._stop():
-                raise LlmError("the call to the LLM was given up", "llm_stopped", called=False)
-            if until is not None and time.monotonic() > until:
-                raise LlmError("the LLM is busy", "llm_busy", called=False)
-
-    def __exit__(self, *_: object) -> None:
-        self._slots.release()
 
 
 class _Counted:

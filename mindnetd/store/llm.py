@@ -100,6 +100,12 @@ def replies(db: Database, keys: Iterable[str]) -> dict[str, str]:
         return dict(reader.rows(statements("llm")["replies"], [word_list(keys)]))
 
 
+def reply_keys(db: Database) -> set[str]:
+    """The keys of all stored replies. Raises StoreError."""
+    with db.reader() as reader:
+        return {key for (key,) in reader.rows(statements("llm")["keys"])}
+
+
 def fingerprint(db: Database, *, summaries: bool) -> str:
     """Changes when a reply comes or goes: one with a summary, or one of the others. Raises StoreError."""
     with db.reader() as reader:
@@ -113,8 +119,17 @@ def pending(db: Database) -> list[Pending]:
 
 
 def put(db: Database, found: Sequence[tuple[str, str, Sequence[int]]], purpose: str, model: str) -> None:
-    """Keep replies: (key, reply, keys of its notes). Writer thread; raises StoreError."""
+    """Keep replies: (key, reply, keys of its notes). Writer thread; raises StoreError.
+
+    Not what a note was told of that has gone meanwhile: a call takes long, and a purge leaves nothing behind. Of a
+    reply that is made of many notes and tells nothing of any (a type) those that are there are its sources.
+    """
     with db.unrevised() as con:
+        here = _alive(con, {note for _, _, notes in found for note in notes})
+        told = [(key, reply, [note for note in notes if note in here], len(notes)) for key, reply, notes in found]
+        found = [one[:3] for one in told if len(one[2]) == one[3] or (one[2] and purpose == "entity_types")]
+        if not found:
+            return
         con.execute(f"DELETE FROM llm_cache WHERE key IN ({', '.join(['?'] * len(found))})", [one[0] for one in found])
         insert(
             con,
@@ -137,9 +152,16 @@ def keep_sources(db: Database, sources: Mapping[str, Iterable[int]], now: dateti
     sql = statements("llm")
     with db.unrevised() as con:
         con.execute("DELETE FROM llm_sources")
-        rows = sorted({(key, note) for key, notes in sources.items() for note in notes})
+        here = _alive(con, {note for notes in sources.values() for note in notes})
+        rows = sorted({(key, note) for key, notes in sources.items() for note in notes if note in here})
         insert(con, "llm_sources", {"key": [one[0] for one in rows], "note_key": [one[1] for one in rows]})
         con.execute(sql["sweep"], [now - _UNUSED])
+
+
+def _alive(con: duckdb.DuckDBPyConnection, notes: Iterable[int]) -> set[int]:
+    """Those that are there now."""
+    sql = statements("llm")["alive"].format(keys=key_list(sorted(notes)))
+    return {key for (key,) in con.execute(sql).fetchall()}
 
 
 def keep_pending(db: Database, waits: Sequence[Pending]) -> None:
@@ -152,7 +174,8 @@ def keep_pending(db: Database, waits: Sequence[Pending]) -> None:
 
 
 def forget_notes(con: duckdb.DuckDBPyConnection, keys: Sequence[int]) -> None:
-    """Notes are gone, and with them what they were the last source of; inside the transaction of a commit."""
+    """Notes are gone, and with them what they were the last source of, and each summary that they had a part in; inside
+    the transaction of a commit."""
     gone = key_list(keys)
     con.execute(statements("llm")["sweep_now"].format(gone=gone))
     con.execute(f"DELETE FROM llm_sources WHERE note_key IN ({gone})")

@@ -3,6 +3,12 @@ Replies of the language model, whose they are, and what waits for one. Each repl
 -- name: replies
 SELECT key, reply FROM llm_cache WHERE key IN (SELECT unnest(string_split(?, ' ')))
 
+-- name: keys
+SELECT key FROM llm_cache
+
+-- name: alive
+SELECT key FROM notes WHERE key IN ({keys})
+
 -- name: fingerprint
 SELECT count(*), coalesce(bit_xor(hash(key)), 0) FROM llm_cache WHERE (purpose = 'summary') = ?
 
@@ -35,7 +41,7 @@ DELETE FROM llm_cache WHERE key NOT IN (SELECT key FROM llm_sources) AND created
 DELETE FROM llm_cache WHERE key IN (
     SELECT key FROM llm_sources WHERE note_key IN ({gone})
     EXCEPT SELECT key FROM llm_sources WHERE note_key NOT IN ({gone})
-)
+) OR (purpose = 'summary' AND key IN (SELECT key FROM llm_sources WHERE note_key IN ({gone})))
 
 -- name: pending
 SELECT key, purpose, note_key, tries, next_try, error FROM llm_pending ORDER BY note_key, purpose, key
