@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from bad_llm import BadLlm, bad_llm
 from program import Program, program
@@ -163,3 +165,58 @@ def test_refused_stopped_and_begun_again(tmp_path: Path, model_cache: Path) -> N
         assert "llm_unreachable" in told(daemon, "Bread.md")[0]
         assert daemon.get("/stats")["llm"]["extract"]["calls"] == 0
         assert daemon.get("/entities/Oven")["entity"]["description"] == "what Oven is"  # the reply is still in force
+
+
+def test_excluding_a_folder_takes_along_what_the_model_said_of_it(tmp_path: Path, model_cache: Path) -> None:
+    """Replies, descriptions, summaries, relations and what waits: nothing names what stood in the folder."""
+    vault = tmp_path / "vault"
+    (vault / "private").mkdir(parents=True)
+    fill(vault)
+    for number, (one, two) in enumerate(pairwise(("Oven", "Yeast", "Oven", "Yeast", "Oven"))):
+        text = f"# Xylograph{number}\n\nThe [[{one}]] and the [[{two}]] of the bakery need the Xylograph{number}.\n"
+        (vault / f"private/x{number}.md").write_text(text)
+
+    def echo(payload: dict[str, Any]) -> str:
+        asked = str(payload["messages"][-1]["content"])
+        return asked if "Sentences:" in asked else model(payload)
+
+    with bad_llm(echo) as server, program(tmp_path, vault, model_cache, **SETTINGS, llm__host=server.url) as daemon:
+        daemon.until(lambda: calls(daemon, "extract") == 19 and calls(daemon, "summary") > 0, "all was asked", 120)
+        daemon.until(lambda: idle(daemon), "nothing is left to ask", 120)
+        assert daemon.get("/entities/Xylograph1")["entity"]["description"] == "what Xylograph1 is"
+        summaries = [one["summary"] for one in daemon.get("/communities")["communities"]]
+        assert any("Xylograph" in text and "nobody wants to miss" in text for text in summaries)
+        server.way = "junk"
+        (vault / "private/waits.md").write_text("# Xylograph9\n\nThe Xylograph9 waits for the [[Oven]].\n")
+        daemon.until(lambda: daemon.get("/status")["notes"] == 20, "the note is there")
+        daemon.settled()
+        daemon.job("/admin/communities")
+        daemon.until(lambda: told(daemon, "private/waits.md") != [], "it waits")
+        (vault / ".obsidian").mkdir()
+        (vault / ".obsidian/app.json").write_text('{"userIgnoreFilters": ["private/"]}')
+        daemon.until(lambda: daemon.get("/status")["notes"] == 15, "the folder is excluded", 30)
+
+        def left() -> bool:
+            files = [path for path in daemon.db.parent.rglob("*") if path.is_file()]
+            try:
+                return any(b"xylograph" in path.read_bytes().lower() for path in files)
+            except FileNotFoundError:  # the log was just emptied: look again
+                return True
+
+        daemon.until(lambda: not left(), "no word of it is left in the file", 30)
+        assert daemon.stop() == 0
+    tables = (
+        "llm_cache",
+        "llm_sources",
+        "llm_pending",
+        "entities",
+        "relationships",
+        "communities",
+        "community_sources",
+    )
+    with duckdb.connect(str(daemon.db), read_only=True) as con:
+        held = {table: str(con.execute(f"SELECT * FROM {table}").fetchall()).lower() for table in tables}
+        assert [table for table, rows in held.items() if "xylograph" in rows] == []
+        gone = "SELECT count(*) FROM {} WHERE note_key >= 0 AND note_key NOT IN (SELECT key FROM notes)"
+        assert [con.execute(gone.format(table)).fetchall() for table in ("llm_sources", "llm_pending")] == [[(0,)]] * 2
+        assert con.execute("SELECT count(*) FROM llm_cache WHERE purpose = 'extract'").fetchall() == [(15,)]
