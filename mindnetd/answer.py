@@ -54,6 +54,9 @@ class AnswerModel(Protocol):
     ) -> Iterator[str]:
         """The reply in pieces. Raises MindnetError."""
 
+    def room(self, reply_tokens: int, parts: int = 1) -> int:
+        """Tokens of sources that each of so many calls may hold; 0: it is too slow for an answer."""
+
     @property
     def model(self) -> str:
         """Its name."""
@@ -199,14 +202,16 @@ class _AskingLlm:
         found = self._found
         if found.groups:
             return self._reduced()
-        messages, count = prompt.answer_messages(found.question.text, found.sources, self._counter)
+        messages, count = prompt.answer_messages(found.question.text, found.sources, self._counter, self._room(1))
         return self._checked(self._ask(messages, "answer", self._on_text), found.sources[:count])
 
     def _reduced(self) -> Answer:
         """Map over the reports, then reduce; numbers are those of the sources of all reports together."""
         points, sources = list[str](), list[Source]()
-        for report, mine in self._found.groups[:MAPPED]:
-            messages, count = prompt.map_messages(self._found.question.text, report, mine, self._counter)
+        groups = self._found.groups[:MAPPED]
+        room = self._room(len(groups))
+        for report, mine in groups:
+            messages, count = prompt.map_messages(self._found.question.text, report, mine, self._counter, room)
             said = checked(self._ask(messages, "map"), count)
             if said.cited and not said.text.strip().upper().startswith("NOTHING"):
                 base = len(sources)
@@ -217,6 +222,12 @@ class _AskingLlm:
             raise AnswerError("no community says anything about it", code="llm_empty")
         messages = prompt.reduce_messages(self._found.question.text, points)
         return self._checked(self._ask(messages, "reduce", self._on_text), sources)
+
+    def _room(self, parts: int) -> int:
+        room = self._llm.room(prompt.REPLY_TOKENS, parts)
+        if not room:
+            raise AnswerError("it reads too slowly to answer in time", code="llm_slow")
+        return min(room, prompt.SOURCE_TOKENS)
 
     def _ask(self, messages: prompt.Messages, purpose: str, on_text: OnText = lambda _: None) -> str:
         """One call. The text comes in pieces; the time is looked at between them and by the call itself."""

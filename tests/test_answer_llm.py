@@ -32,9 +32,13 @@ class Fake:
     model: str = "fake:1b"
     asked: list[tuple[str, str]] = field(default_factory=list)
     stop: Callable[[], bool] = lambda: False
+    tokens: int = 3000
 
     def available(self) -> bool:
         return self.there
+
+    def room(self, reply_tokens: int, parts: int = 1) -> int:
+        return self.tokens
 
     def stream(
         self, messages: Sequence[Mapping[str, str]], *, purpose: str, max_tokens: int, stop: Callable[[], bool]
@@ -135,6 +139,17 @@ def test_a_slow_llm_is_given_up(served: Served, monkeypatch: pytest.MonkeyPatch)
     fake = with_llm(served, "late [1]")
     answer = served.query(**QUESTION)["answer"]
     assert answer["source"] == "extractive" and "late" not in answer["text"] and fake.stop()
+
+
+def test_a_slow_llm_is_given_what_it_reads_in_time(served: Served) -> None:
+    """Fewer sources, and none at all to one that would never be done: then it is not asked."""
+    fake = with_llm(served, "A wheel [1].", tokens=30)
+    assert served.query(**QUESTION)["answer"]["source"] == "llm"
+    assert fake.asked[0][1].count("<source number=") == 1
+    fake = with_llm(served, "A wheel [1].", tokens=0)
+    reply = served.query(**QUESTION)
+    assert fake.asked == [] and (reply["answer"]["source"], reply["answer"]["llm_calls"]) == ("extractive", 0)
+    assert any("too slowly" in text for text in reply["warnings"])
 
 
 def events(served: Served) -> list[dict[str, Any]]:

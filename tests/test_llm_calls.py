@@ -14,6 +14,7 @@ from bad_llm import BadLlm, bad_llm
 
 from mindnetd.inference.llm import Llm, LlmOptions, keep_seconds
 from mindnetd.inference.llm_call import LlmError
+from mindnetd.inference.llm_pace import FIRST_RATE, HOPELESS_S, LEAST, READ_S, Pace
 from mindnetd.inference.llm_turns import Turns
 
 ASK = [{"role": "user", "content": "How are you?"}]
@@ -323,6 +324,42 @@ def test_whoever_asks_a_question_goes_first() -> None:
         order.append("answer")
     background.join(20)
     assert order == ["answer", "answer", "background"]
+
+
+def test_the_pace_follows_the_calls() -> None:
+    """The last measurement counts, what was not read in time bounds it, and a hopeless one is asked nothing."""
+    clock = Clock()
+    pace = Pace(clock)
+    assert pace.tokens() == FIRST_RATE * READ_S
+    pace.read(3000, 1.5)
+    assert (pace.tokens(), pace.tokens(4)) == (2000 * READ_S, 500 * READ_S)
+    pace.read(20, 20.0)  # too few to measure by
+    pace.unread(2400, 24.0)
+    assert (pace.tokens(), pace.tokens(4)) == (1000, LEAST)
+    pace.unread(300, 24.0)
+    assert pace.tokens() == 0
+    clock.now += HOPELESS_S
+    assert pace.tokens() == LEAST
+    pace.unread(300, 24.0)
+    pace.read(900, 3.0)
+    assert pace.tokens() == 300 * READ_S
+
+
+def test_an_answer_leaves_room_in_the_context_and_gets_less_after_a_slow_one(server: BadLlm) -> None:
+    """Sources, rules and reply fit ``num_ctx``; what was given up before its first word is asked with less."""
+    clock = Clock()
+    with made(server, clock, timeout_s=600.0) as llm:
+        llm.look()
+        assert 0 < llm.room(800) < 2048 - 800 - 500
+        server.way = "hang"
+
+        def stop() -> bool:
+            clock.now += 24 * server.arrived.is_set()
+            return server.arrived.is_set()
+
+        with pytest.raises(LlmError):
+            list(llm.stream([{"role": "user", "content": "word " * 960}], purpose="answer", max_tokens=800, stop=stop))
+        assert llm.room(800) == 1200 // 24 * READ_S
 
 
 def test_an_iterator_given_up_gives_the_call_up(server: BadLlm) -> None:

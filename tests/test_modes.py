@@ -144,6 +144,9 @@ def test_global_by_an_llm_is_map_and_reduce(served: Served) -> None:
         def available(self) -> bool:
             return True
 
+        def room(self, reply_tokens: int, parts: int = 1) -> int:
+            return 3000
+
         def stream(self, messages: Any, *, purpose: str, max_tokens: int, stop: Any) -> Iterator[str]:
             asked.append((purpose, messages[-1]["content"]))
             yield "Water is lifted [1] and roses are fed [2] [77]." if purpose == "reduce" else "It says so [1]."

@@ -17,7 +17,7 @@ from mindnetd.core.tokens import TokenCounter
 PROMPT_VERSION = 1
 """Raise it with any change of the wording: cached replies are of another question then."""
 SOURCE_TOKENS = 3000
-"""What the sources may take; question, rules and reply come besides (``llm.num_ctx`` is 8192 unless configured)."""
+"""The most that the sources take; question, rules and reply come besides."""
 REPLY_TOKENS = 800
 _MARK = re.compile(r"</?\s*sources?\b[^>]*>", re.IGNORECASE)
 _RULES = (
@@ -34,17 +34,19 @@ _MAP = (
 Messages = list[dict[str, str]]
 
 
-def answer_messages(question: str, sources: Sequence[Source], counter: TokenCounter) -> tuple[Messages, int]:
-    """The messages for an answer, and how many of `sources` (from the first) they hold."""
-    told, count = _told(sources, SOURCE_TOKENS, counter)
+def answer_messages(
+    question: str, sources: Sequence[Source], counter: TokenCounter, budget: int = SOURCE_TOKENS
+) -> tuple[Messages, int]:
+    """The messages for an answer, and how many of `sources` (from the first) they hold within `budget` tokens."""
+    told, count = _told(sources, budget, counter)
     return _messages(_RULES, told, question), count
 
 
 def map_messages(
-    question: str, report: Report, sources: Sequence[Source], counter: TokenCounter
+    question: str, report: Report, sources: Sequence[Source], counter: TokenCounter, budget: int = SOURCE_TOKENS
 ) -> tuple[Messages, int]:
     """The messages for what one community says about the question; the same."""
-    told, count = _told(sources, SOURCE_TOKENS, counter)
+    told, count = _told(sources, budget, counter)
     return _messages(_MAP, f"Subject: {_safe(report.title)}\n\n{told}", question), count
 
 

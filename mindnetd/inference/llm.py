@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from mindnetd.core.prompts import room
 from mindnetd.errors import MindnetError
 from mindnetd.inference.llm_call import (
     POLL_S,
@@ -29,6 +30,7 @@ from mindnetd.inference.llm_call import (
     ask,
     ask_in_pieces,
 )
+from mindnetd.inference.llm_pace import Pace
 from mindnetd.inference.llm_turns import Turns
 from mindnetd.inference.ollama_http import OllamaServer
 
@@ -85,6 +87,7 @@ class Llm:
         self._loop = Loop()
         self._lock = threading.Lock()
         self._turns = Turns(options.max_in_flight)
+        self._pace = Pace(clock)
         self._found: Found | None = None
         self._error: LlmError | None = None
         self._pause = self._until = 0.0
@@ -188,7 +191,7 @@ class Llm:
             self._load(stop)
             future = self._loop.start(ask(self._server.address, request, self._limit()))
             reply = self._loop.wait(future, stop)
-            self._worked()
+            self._worked(reply)
             check(reply.text)
             return reply
 
@@ -209,12 +212,16 @@ class Llm:
             self._load(stop)
             pieces: queue.SimpleQueue[str] = queue.SimpleQueue()
             future = self._loop.start(ask_in_pieces(self._server.address, request, self._limit(), pieces.put))
+            started, spoke = self._clock(), False
             try:
-                yield from self._pieces(future, pieces, stop)
+                for piece in self._pieces(future, pieces, stop):
+                    spoke = True
+                    yield piece
             finally:
                 future.cancel()
-            self._loop.wait(future, stop)
-            self._worked()
+                if not spoke:
+                    self._pace.unread(sum(len(one["content"]) for one in messages) // 4, self._clock() - started)
+            self._worked(self._loop.wait(future, stop))
 
     @staticmethod
     def _pieces(future: Future[LlmReply], pieces: queue.SimpleQueue[str], stop: Callable[[], bool]) -> Iterator[str]:
@@ -227,6 +234,11 @@ class Llm:
                     return
                 if stop():
                     raise LlmError("the call to the LLM was given up", "llm_stopped") from None
+
+    def room(self, reply_tokens: int, parts: int = 1) -> int:
+        """Tokens of notes that an answer may put to it: what fits beside rules and reply, and what it reads in time in
+        each of so many calls. 0: it is too slow to be asked."""
+        return min(room(self.options.num_ctx, reply_tokens), self._pace.tokens(parts))
 
     def close(self) -> None:
         """End calls under way, at once, so that the server does not work on for nobody."""
@@ -303,7 +315,8 @@ class Llm:
         """A reply came from the cache."""
         self._count(purpose, "cached")
 
-    def _worked(self) -> None:
+    def _worked(self, reply: LlmReply) -> None:
+        self._pace.read(reply.prompt_tokens, reply.prompt_s)
         with self._lock:
             self._used = self._clock()
             self._error, self._pause = None, 0.0

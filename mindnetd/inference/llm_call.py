@@ -56,6 +56,8 @@ class LlmReply:
     prompt_tokens: int
     tokens: int
     model: str
+    prompt_s: float = 0.0
+    """How long it read the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,8 @@ def checked(text: str | None, thinking: str | None, last: Any, model: str) -> Ll
         if (thinking or "").strip():
             raise LlmError("the LLM only thought and said nothing: set llm.think to off", "llm_thinking_only")
         raise LlmError("the LLM's reply is empty", "llm_empty")
-    return LlmReply(text, last.prompt_eval_count or 0, last.eval_count or 0, model)
+    read_s = (last.prompt_eval_duration or 0) / 1e9
+    return LlmReply(text, last.prompt_eval_count or 0, last.eval_count or 0, model, read_s)
 
 
 def _arguments(request: ChatRequest) -> dict[str, Any]:
