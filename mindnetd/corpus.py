@@ -305,19 +305,23 @@ def _mentions(
     chunk_ids: dict[int, dict[int, str]] = {}
     for chunk in corpus.chunks:
         chunk_ids.setdefault(chunk.note, {})[chunk.key] = chunk.id
-    signals: dict[int, list[SignalRow]] = {}
+    signals: dict[int, list[CorpusSignal]] = {}
     for one in MANNERS.gently(corpus.signals):
-        signal = Signal(one.name, one.key, one.kind, one.weight, -1, one.count)  # type: ignore[arg-type]  # as stored
-        signals.setdefault(one.owner, []).append(SignalRow(one.chunk, signal))
+        signals.setdefault(one.owner, []).append(one)
     answers: dict[int, dict[str, str | None]] = {}
     for (owner, target), note_id in corpus.answers.items():
         answers.setdefault(owner, {})[target] = note_id
     found: list[tuple[int, MentionRow]] = []
     for note in MANNERS.gently(corpus.notes, 16):
         speaker = Speaker(note.key, note.id, chunk_ids.get(note.key, {}), answers.get(note.key, {}))
-        rows = mentions_of(speaker, signals.get(note.key, ()), directory, ids)
+        rows = mentions_of(speaker, list(map(_as_saved, signals.get(note.key, ()))), directory, ids)
         found += [(note.key, row) for row in rows]
     return tuple(found)
+
+
+def _as_saved(one: CorpusSignal) -> SignalRow:
+    """As a save has it; of one note at a time, since all of them would be as much memory as all else."""
+    return SignalRow(one.chunk, Signal(one.name, one.key, one.kind, one.weight, -1, one.count))  # type: ignore[arg-type]
 
 
 def _mentioned(

@@ -174,10 +174,7 @@ class CorpusRunner:
         result: dict[str, Any] = {}
         error: str | None = None
         try:
-            prepared = build_graph(
-                self._engine, self.on_writer, force=force, stop=lambda: self._stopping, refiner=self.refiner
-            )
-            result = {"changed": prepared.rows is not None, "embedded": prepared.embedded}
+            result = self._graph(force)
             for done, step in enumerate(self._steps, 1):
                 for job in jobs:
                     self._jobs.progress(job, done)
@@ -202,8 +199,17 @@ class CorpusRunner:
                 self._jobs.fail(job, error)
             else:
                 self._jobs.finish(job, {**result, "seconds": took})
+        if result.get("changed") or result.get("communities_changed"):
+            self._call(self._engine.slim)
         if error is None:
             self.made()
+
+    def _graph(self, force: bool) -> dict[str, Any]:
+        """Make it; figures for the job's result. Nothing else of what was made is kept."""
+        prepared = build_graph(
+            self._engine, self.on_writer, force=force, stop=lambda: self._stopping, refiner=self.refiner
+        )
+        return {"changed": prepared.rows is not None, "embedded": prepared.embedded}
 
     def on_writer(self, function: Callable[[], int]) -> int:
         """Run it on the writer thread, and wait for it."""

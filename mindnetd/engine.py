@@ -36,7 +36,7 @@ from mindnetd.metrics import Metrics
 from mindnetd.settings.types import types_of
 from mindnetd.store import read, upkeep, write
 from mindnetd.store.db import Database, move_aside, open_database
-from mindnetd.store.records import Batch, ConfigRow, HotColumns, utc_now
+from mindnetd.store.records import Batch, ConfigRow, utc_now
 from mindnetd.telemetry import event
 from mindnetd.watching.vaultio import RootId
 from mindnetd.writing.backlog import EmbedQueue, Vectors
@@ -141,7 +141,6 @@ class Engine:
         """Open the model if it is on this machine, then load the resident index from the file."""
         self.model.try_open()
         self._load()
-        self.db.reopen()  # gives back what loading left in DuckDB's buffers: 62 MB of a vault of 6,500 notes
         self.stages.check()
         self.keep_config()
 
@@ -151,18 +150,16 @@ class Engine:
         self._load()
 
     def _load(self) -> None:
-        columns = self._columns()
+        embedder = self.model.embedder
+        space = (embedder.fingerprint, embedder.dim) if embedder is not None else ("", DEFAULT_DIM)
+        columns = read.load_hot(self.db, *space)
         load_hot_index(self.hot, columns)
         self.entities.load(load_graphs(self.db))
         self.indexer.known.load(self.db, columns.notes)
-        if self.model.embedder is not None:
+        del columns
+        self.slim()
+        if embedder is not None:
             self._enqueue_missing()
-
-    def _columns(self) -> HotColumns:
-        embedder = self.model.embedder
-        if embedder is None:
-            return read.load_hot(self.db, "", DEFAULT_DIM)
-        return read.load_hot(self.db, embedder.fingerprint, embedder.dim)
 
     def _enqueue_missing(self) -> None:
         """Passages that have no vector by this model wait again; their texts are made when their turn comes."""
@@ -219,6 +216,11 @@ class Engine:
             self.hot.forget_vectors(bytes.fromhex(text_hash) for text_hash in gone)
         upkeep.compact_if_needed(self.db)
         self._checked_at = self.db.revision
+        self.slim()
+
+    def slim(self) -> None:
+        """After work on the whole vault: what database and allocator kept of it goes back to the system."""
+        self.db.slim()
         memory.give_back()
 
     def chores(self) -> bool:

@@ -237,6 +237,31 @@ def test_unused_vectors_are_bounded_and_the_oldest_go_first(db: Database) -> Non
     assert set(kept) == {sha("new 1"), sha("a one")}
 
 
+def test_what_duckdb_keeps_of_its_pages_is_given_back(db: Database) -> None:
+    """After a look at everything; not while somebody reads, who goes on undisturbed."""
+    commit(db, Batch(vectors=vectors([f"text {number}" for number in range(3000)])))
+    db.checkpoint()
+
+    def kept() -> int:
+        with db.working_cursor() as cursor:
+            cursor.execute("SELECT sum(list_sum(embedding)) FROM embeddings").fetchall()
+            return int(cursor.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchall()[0][0])
+
+    def now() -> int:
+        with db.working_cursor() as cursor:
+            return int(cursor.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchall()[0][0])
+
+    full = kept()
+    with db.reader() as reader:
+        before = reader.rows("SELECT count(*) FROM embeddings")
+        assert not db.slim()
+        assert reader.rows("SELECT count(*) FROM embeddings") == before
+    assert now() > full / 2
+    assert db.slim()
+    assert now() < full / 4
+    assert kept() > full / 2, "and it reads again"
+
+
 def test_a_purge_leaves_no_trace_in_the_file(db: Database) -> None:
     """After removal and purge no byte of the text is in the file, nor a word of it in the terms."""
     secret = "xylophonequartz"

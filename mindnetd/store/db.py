@@ -47,6 +47,16 @@ class Reader:
         except (duckdb.Error, RuntimeError) as error:
             raise store_error(self._path, error) from error
 
+    def slices(self, sql: str, values: Sequence[object] = (), *, most: int = 2048) -> Iterator[list[Row]]:
+        """The rows of a statement, `most` at a time, for who makes something smaller of them. Raises StoreError."""
+        self._check()
+        try:
+            self._cursor.execute(sql, list(values))
+            while part := self._cursor.fetchmany(most):
+                yield part
+        except (duckdb.Error, RuntimeError) as error:
+            raise store_error(self._path, error) from error
+
     def arrays(self, sql: str, values: Sequence[object] = ()) -> dict[str, npt.NDArray[Any]]:
         """The columns of a statement as numpy arrays (texts as object arrays). Raises StoreError."""
         self._check()
@@ -164,6 +174,21 @@ class Database:
         with self._write_lock:
             self._close_connections(5, interrupt=True)
             self._open()
+
+    def slim(self) -> bool:
+        """Give back what DuckDB keeps of the pages it has read: close and open the file. False while somebody reads.
+
+        After bulk work that is up to the whole memory limit, and DuckDB has no other way. Raises StoreError.
+        """
+        with self._write_lock:
+            if self._active:
+                return False
+            try:
+                self._close_connections(0.1, interrupt=False)
+            except StoreError:
+                return False
+            self._open()
+            return True
 
     @contextmanager
     def swapped(self, *, force: bool = False) -> Iterator[None]:

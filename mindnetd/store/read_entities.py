@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,9 @@ from mindnetd.store.db import Database, Reader, Row
 from mindnetd.store.read_hot import META_COLUMNS, note_meta
 from mindnetd.store.records import SignalRow
 from mindnetd.store.sqltext import statements
+
+MENTION_COLUMNS = ("entity", "chunk_id", "chunk_key", "note_key", "count")
+SUPPORT_COLUMNS = ("relation", "chunk_key", "note_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +55,16 @@ def load_entities(db: Database) -> StoredGraphs:
     with db.reader() as reader:
         meta: dict[str, str] = dict(reader.rows("SELECT key, value FROM meta WHERE starts_with(key, 'corpus_')"))
         audiences = audiences_from(meta.get("corpus_audiences"))
-        rows = {table: _by_audience(reader.rows(sql[table])) for table in tables}
+        share = _Shared(reader)
+        rows = {table: _by_audience(share.rows(sql[table])) for table in tables}
         columns = {
             name: EntityColumns(
                 entities=rows["entities"].get(name, []),
                 aliases=rows["aliases"].get(name, []),
-                mentions=_plain(reader.arrays(sql["mentions"], [name])),
+                mentions=share.columns(sql["mentions"], MENTION_COLUMNS, name),
                 spellings=rows["spellings"].get(name, []),
                 relations=rows["relations"].get(name, []),
-                relation_mentions=_plain(reader.arrays(sql["relation_mentions"], [name])),
+                relation_mentions=share.columns(sql["relation_mentions"], SUPPORT_COLUMNS, name),
                 communities=rows["communities"].get(name, []),
                 members=rows["community_members"].get(name, []),
                 sources=rows["community_sources"].get(name, []),
@@ -70,7 +74,7 @@ def load_entities(db: Database) -> StoredGraphs:
         return StoredGraphs(reader.revision(), meta.get("corpus_built"), audiences, columns)
 
 
-def _by_audience(rows: list[Row]) -> dict[str, list[Row]]:
+def _by_audience(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """The rows without their first column, by it."""
     found: dict[str, list[Row]] = {}
     for row in rows:
@@ -78,8 +82,28 @@ def _by_audience(rows: list[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _plain(columns: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    return {name: np.ma.getdata(values) for name, values in columns.items()}
+class _Shared:
+    """Rows in which equal texts are one object: of 135,000 signals, or mentions, few are the first of their name."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._seen: dict[str, str] = {}
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> Iterator[Row]:
+        """The rows of a statement."""
+        share = self._seen.setdefault
+        for part in self._reader.slices(sql, values):
+            for row in part:
+                yield tuple([share(value, value) if type(value) is str else value for value in row])
+
+    def columns(self, sql: str, names: Sequence[str], audience: str) -> dict[str, npt.NDArray[Any]]:
+        """The same by column, for one audience: texts as an array of objects, numbers as int64."""
+        found: list[list[Any]] = [[] for _ in names]
+        for row in self.rows(sql, [audience]):
+            for values, value in zip(found, row, strict=True):
+                values.append(value)
+        kinds = [object if values and type(values[0]) is str else np.int64 for values in found]
+        return {name: np.array(values, dtype=kind) for name, values, kind in zip(names, found, kinds, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +152,7 @@ def load_corpus(db: Database) -> CorpusRows:
     """Everything that the stage reads, but the lower-case words (`lower_counts`). Raises StoreError."""
     sql = statements("entities")
     with db.reader() as reader:
+        share = _Shared(reader)
         return CorpusRows(
             revision=reader.revision(),
             fingerprint=str(reader.rows(sql["corpus_fingerprint"])[0]),
@@ -136,10 +161,10 @@ def load_corpus(db: Database) -> CorpusRows:
                 for key, level, flags in reader.rows(sql["corpus_sights"])
             ],
             notes=[CorpusNote(*row) for row in reader.rows(sql["corpus_notes"])],
-            chunks=[CorpusChunk(*row) for row in reader.rows(sql["corpus_chunks"])],
-            signals=[CorpusSignal(*row) for row in reader.rows(sql["corpus_signals"])],
-            answers={(row[0], row[1]): row[3] or "" for row in reader.rows(sql["corpus_links"])},
-            edges=[CorpusEdge(*row) for row in reader.rows(sql["corpus_edges"])],
+            chunks=[CorpusChunk(*row) for row in share.rows(sql["corpus_chunks"])],
+            signals=[CorpusSignal(*row) for row in share.rows(sql["corpus_signals"])],
+            answers={(row[0], row[1]): row[3] or "" for row in share.rows(sql["corpus_links"])},
+            edges=[CorpusEdge(*row) for row in share.rows(sql["corpus_edges"])],
         )
 
 
