@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 TICK_S = 5.0
 """As often as the other clocks of the daemon, so that an idle one wakes no more for it."""
-CALLS, RETRIES = ("ok", "failed", "stopped"), ("retry_ok", "retry_failed")
+CALLS, RETRIES = ("ok", "failed"), ("retry_ok", "retry_failed")
 
 
 class Calls:
@@ -46,7 +46,8 @@ class Calls:
         self._metric.labels(purpose=purpose, outcome=outcome).inc()
 
     def table(self) -> dict[str, dict[str, int]]:
-        """By purpose: calls (each question once), retries of the same question, and replies that were there already."""
+        """By purpose: calls (each question once), retries of the same question, calls that were given up before their
+        end, and replies that were there already."""
         with self._lock:
             counts = dict(self._counts)
         table = {}
@@ -56,6 +57,7 @@ class Calls:
                 "calls": sum(mine.get(outcome, 0) for outcome in CALLS),
                 "retries": sum(mine.get(outcome, 0) for outcome in RETRIES),
                 "failed": mine.get("failed", 0) + mine.get("retry_failed", 0),
+                "stopped": mine.get("stopped", 0),
                 "reused": mine.get("cached", 0),
             }
         return table

@@ -362,6 +362,30 @@ def test_an_answer_leaves_room_in_the_context_and_gets_less_after_a_slow_one(ser
         assert llm.room(800) == 1200 // 24 * READ_S
 
 
+def test_a_question_ends_the_call_of_the_background(server: BadLlm) -> None:
+    """It would wait for minutes else; what was ended is no failure and is asked again."""
+    counts: Counter[Any] = Counter()
+    with made(server, counts=counts, timeout_s=600.0) as llm:
+        llm.look()
+        server.way = "hang"
+        ended: list[LlmError] = []
+
+        def background() -> None:
+            with pytest.raises(LlmError) as caught:
+                llm.chat(ASK, purpose="extract", max_tokens=9)
+            ended.append(caught.value)
+
+        thread = threading.Thread(target=background)
+        thread.start()
+        assert server.arrived.wait(20)
+        server.way = None
+        assert "".join(llm.stream(ASK, purpose="answer", max_tokens=9)).strip() == "All is well."
+        thread.join(20)
+        assert (ended[0].code, ended[0].retry) == ("llm_stopped", True)
+        assert server.hung_up.wait(20)
+        assert counts == {("extract", "stopped"): 1, ("answer", "ok"): 1}
+
+
 def test_an_iterator_given_up_gives_the_call_up(server: BadLlm) -> None:
     counts: Counter[Any] = Counter()
     with made(server, counts=counts) as llm:

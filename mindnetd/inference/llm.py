@@ -190,7 +190,8 @@ class Llm:
         with self._counted(purpose, retry), self._slot(purpose, stop):
             self._load(stop)
             future = self._loop.start(ask(self._server.address, request, self._limit()))
-            reply = self._loop.wait(future, stop)
+            way = stop if purpose in ASKED else lambda: stop() or self._turns.wanted
+            reply = self._loop.wait(future, way)
             self._worked(reply)
             check(reply.text)
             return reply

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
-FIRST_RATE = 200.0
+FIRST_RATE = 100.0
 """Tokens a second, while nothing is known."""
 READ_S = 10.0
 """So long it may read before the first word of an answer."""

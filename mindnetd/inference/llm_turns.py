@@ -24,6 +24,11 @@ class Turns:
         self._quiet_until = float("-inf")
         self._changed = threading.Condition()
 
+    @property
+    def wanted(self) -> bool:
+        """Whether a question waits for a turn, and background work that has one should give it up."""
+        return bool(self._asking) and not self._free
+
     @contextmanager
     def turn(self, asked: bool, stop: Callable[[], bool]) -> Iterator[None]:
         """Entering waits for a turn; raises LlmError where `stop` says so, or, `asked`, after `SLOT_S`."""
