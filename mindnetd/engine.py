@@ -132,7 +132,7 @@ class Engine:
         self.types_trouble: str | None = None
         """Why the types.yaml of now is not in force, with its line; None while it is."""
         self.pace = Pace()
-        self._purge_at = 0.0
+        self._purge_at, self._fat = 0.0, False
         self._checked_at = self._swept_at = self.db.revision
 
     # ----------------------------------------------------------------------------------------------------------- start
@@ -220,7 +220,7 @@ class Engine:
 
     def slim(self) -> None:
         """After work on the whole vault: what database and allocator kept of it goes back to the system."""
-        self.db.slim()
+        self._fat = not self.db.slim()  # somebody reads: tried again
         memory.give_back()
 
     def chores(self) -> bool:
@@ -230,6 +230,8 @@ class Engine:
         if self.db.revision - self._checked_at > COMMITS_BETWEEN_CHECKS:
             self.housekeep()
             return True
+        if self._fat:
+            self.slim()
         return self._sweep()
 
     def _purge(self) -> bool:

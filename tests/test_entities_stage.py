@@ -65,6 +65,21 @@ def test_equal_texts_of_what_the_stage_reads_are_one_object(world: World) -> Non
     assert {type(signal.count) for signal in rows.signals} == {int}
 
 
+def test_memory_that_a_reader_kept_goes_back_at_the_next_quiet_moment(world: World) -> None:
+    """Giving back means to close the file, which nobody who reads is made to notice."""
+    world.write("a.md", "Some text.\n")
+    world.index()
+    db = world.engine.db
+    before = db._con  # another connection is another opening of the file
+    with db.reader() as reader:
+        world.engine.slim()
+        assert db._con is before and reader.rows("SELECT path FROM notes") == [("a.md",)]
+    world.engine.chores()
+    assert db._con is not before
+    with db.reader() as reader:
+        assert reader.rows("SELECT path FROM notes") == [("a.md",)]
+
+
 def test_a_note_and_what_links_to_it_are_one_entity(world: World) -> None:
     """Title, alias, file name, wikilink, heading and phrase of one name; a missing note is an entity too."""
     world.write("Anna Weber.md", "---\naliases: [Annie]\ntype: colleague\n---\nShe works.\n")

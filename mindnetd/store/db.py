@@ -30,6 +30,9 @@ __all__ = ["Database", "Reader", "Row", "move_aside", "open_database", "set_meta
 
 Row = tuple[Any, ...]
 
+SLIM_PATIENCE_S = 0.1
+"""How long `slim` waits for readers, and others for it meanwhile."""
+
 
 class Reader:
     """One read transaction on a cursor of its own: every statement sees the same revision."""
@@ -181,10 +184,8 @@ class Database:
         After bulk work that is up to the whole memory limit, and DuckDB has no other way. Raises StoreError.
         """
         with self._write_lock:
-            if self._active:
-                return False
             try:
-                self._close_connections(0.1, interrupt=False)
+                self._close_connections(SLIM_PATIENCE_S, interrupt=False)
             except StoreError:
                 return False
             self._open()
