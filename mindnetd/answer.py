@@ -40,7 +40,7 @@ OnText = Callable[[str], None]
 
 
 class AnswerError(ModelError):
-    """An LLM's answer that is of no use: too late or empty."""
+    """An LLM's answer that is of no use: too late, empty or without a source."""
 
 
 class AnswerModel(Protocol):
@@ -252,11 +252,11 @@ class _AskingLlm:
     def _checked(self, text: str, sources: Sequence[Source]) -> Answer:
         """The answer with citations that exist, numbered in the order of the text."""
         good = checked(text, len(sources))
+        if not good.cited:  # nobody could tell what it was made from; seen of small models, which then invent
+            raise AnswerError("its answer cites no source that exists", code="llm_uncited")
         told, numbers = renumbered(good.text, good.cited)
         citations = [citation(n, sources[old - 1]) for old, n in numbers.items()]
         answer = Answer(told, "llm", citations, self._llm.model, self.calls, good.removed)
         if good.removed:
             answer.warnings.append(f"{good.removed} citations of sources that do not exist were taken out")
-        if not citations:
-            answer.warnings.append("the LLM cited no source")
         return answer

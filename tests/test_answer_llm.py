@@ -108,6 +108,8 @@ def test_citations_that_do_not_exist_are_taken_out(served: Served) -> None:
         (ModelError("refused", code="llm_unreachable"),),
         ("half an ans", ModelError("cut", code="llm_cut")),
         ("", "  "),
+        ("A wheel, surely.",),
+        ("A wheel [7].",),
         (),
     ],
 )
