@@ -289,6 +289,21 @@ def test_a_read_only_folder_is_told(small_disk: Path) -> None:
     assert code_when_opened(small_disk) == "read_only"
 
 
+def test_a_state_folder_that_was_emptied_comes_back_whole(tmp_path: Path) -> None:
+    """The next commit says so; reopened it is a database like any new one, and can be compacted as before."""
+    db = filled(tmp_path / "state")
+    shutil.rmtree(tmp_path / "state")
+    with pytest.raises(StoreError) as failed:
+        commit(db, batch_of(note(db, "late.md", ["words"])))
+    assert failed.value.code == "io" and "\n" not in failed.value.message
+    db.reopen()
+    commit(db, batch_of(note(db, "new.md", ["words"])))
+    compact(db)
+    with db.reader() as reader:
+        assert reader.rows("SELECT path FROM notes") == [("new.md",)]
+    db.close()
+
+
 def test_files_are_private(tmp_path: Path) -> None:
     """Database, log, lock and mark are 0600, folders made on the way 0700."""
     db = filled(tmp_path / "state" / "x")

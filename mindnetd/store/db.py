@@ -105,6 +105,10 @@ class Database:
     # ------------------------------------------------------------------------------------------ open and close
 
     def _open(self) -> None:
+        try:
+            self.options.allowed_dir.mkdir(parents=True, exist_ok=True, mode=0o700)  # somebody may have emptied all
+        except OSError as error:
+            raise store_error(self.path, error, "read_only") from error
         con = connect(self.path, self.options)
         try:
             meta = migrate(con)
@@ -366,7 +370,6 @@ def open_database(path: Path, *, memory_limit: str, threads: int, allowed_dir: P
     os.umask(0o077)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        allowed_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         for leftover in allowed_dir.glob(f"{path.stem}.compact.duckdb*"):
             leftover.unlink()
     except OSError as error:
