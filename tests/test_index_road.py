@@ -154,9 +154,10 @@ def test_a_damaged_file_is_put_aside_and_made_anew(tmp_path, vault, embedder, op
     bench = start(opened, tmp_path, vault, embedder)
     before = bench.dump()
     bench.writer._store_failed(StoreError("a block is damaged", code="damaged"))
-    assert bench.writer.trouble is None
+    assert bench.writer.trouble == "a block is damaged"
     assert bench.engine.moved_aside is not None and bench.engine.moved_aside.exists()
     bench.settle()
+    assert bench.writer.trouble is None
     assert differences(before, bench.dump()) == []
 
 

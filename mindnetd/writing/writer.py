@@ -27,8 +27,7 @@ from mindnetd.writing.runs import Run
 
 log = logging.getLogger(__name__)
 
-LEAST_AT_ONCE = 64
-MOST_AT_ONCE = 256
+LEAST_AT_ONCE, MOST_AT_ONCE = 64, 256
 BURST = 48
 """This many dirty paths are a burst: they are committed a few times a second instead of one by one."""
 BURST_PAUSE_S = 0.25
@@ -65,8 +64,9 @@ class Writer(threading.Thread):
         """The run that ended last."""
         self.first_run: Run | None = None
         """The run of the first scan, once it has begun."""
-        self.trouble: str | None = None
-        """Why the vault or the database cannot be used now, or None."""
+        self._vault_trouble: str | None = None
+        self._store_trouble: str | None = None
+        self._shut: StoreError | None = None
         self.reconciled = False
         """The first scan and all that it found are done."""
         self.beat = time.monotonic()
@@ -124,6 +124,11 @@ class Writer(threading.Thread):
         return len(self._marks) + len(self._settler) + self._at_work + sum(map(len, self._bulks))
 
     @property
+    def trouble(self) -> str | None:
+        """Why the vault or the database cannot be used now, or None; of a failed commit until all is stored."""
+        return self._store_trouble or self._vault_trouble
+
+    @property
     def settled(self) -> bool:
         """Nothing is dirty, queued, settling, doubted, and the first scan is done."""
         return self.reconciled and not self.queued() and not self._doubts and not self._bulks and self.trouble is None
@@ -158,13 +163,16 @@ class Writer(threading.Thread):
     def _run(self) -> None:
         while not self._stop_asked:
             self.beat = time.monotonic()
+            wanted = self._anything_sent
             try:
+                if self._shut is not None:
+                    raise self._shut
                 pause = self._turn(self.beat)
             except StoreError as error:
-                pause = self._store_failed(error)
+                pause, wanted = self._store_failed(error), lambda: self._stop_asked  # no message mends a full disk
             self._tell_state()
-            if pause:
-                self.wait_for_message(pause)
+            with self._wake:
+                self._wake.wait_for(wanted, pause)
         for bulk in self._bulks:
             bulk.stop_ahead()
             if bulk.job:
@@ -177,8 +185,8 @@ class Writer(threading.Thread):
         """
         while not self.settled or self._vectors:
             pause = self._turn(time.monotonic())
-            if self.trouble:
-                raise VaultError(self.trouble)
+            if self._vault_trouble:
+                raise VaultError(self._vault_trouble)
             progress()
             if pause:
                 self.wait_for_message(min(pause, 0.2))
@@ -197,8 +205,7 @@ class Writer(threading.Thread):
         """One piece of work, the most urgent; returns how long to sleep if there is none (0: come again at once)."""
         self._hold_vectors()
         while self._marks:
-            path, kind, marked = self._marks.popleft()
-            self._settler.mark(path, kind, marked)
+            self._settler.mark(*self._marks.popleft())
         if self._calls:
             self._calls.popleft()()
         elif self._ready_paths(now):
@@ -212,8 +219,9 @@ class Writer(threading.Thread):
         elif self._bulks:
             self._slice_of(self._bulks[0])
         elif len(self._settler) or not self._parts.chores():
+            if not len(self._settler):  # all that was found is stored
+                self._failures, self._store_trouble = 0, None
             return self._pause(now)
-        self._failures = 0
         return 0.0
 
     def _hold_vectors(self) -> None:
@@ -249,11 +257,9 @@ class Writer(threading.Thread):
                 bulk.forget(ready)
             run = self._parts.new_run("watch")
             run.end()  # so that its last figures are part of its one commit
+            unstable = ready
             try:
                 unstable = self._parts.indexer.index(ready, run)
-            except StoreError:
-                unstable = ready
-                raise
             finally:
                 self._again(unstable)
                 self._at_work = 0
@@ -282,11 +288,9 @@ class Writer(threading.Thread):
             self._vault_lost(error, jobs)
             return
         self._parts.scanned(found)
-        unreadable = found.unreadable[0] if found.unreadable else None
-        self.trouble = (
-            f"{unreadable or 'the vault'}: cannot be read; nothing in it is deleted" if found.unreadable else None
-        )
-        if self.trouble:
+        self._vault_trouble = None
+        if found.unreadable:
+            self._vault_trouble = f"{found.unreadable[0] or 'the vault'}: cannot be read; nothing in it is deleted"
             self._scan_soon(time.monotonic())
         run = self._parts.new_run("start" if not self.reconciled else "+".join(sorted(doubts)) or "retry")
         self.first_run = self.first_run or run
@@ -297,9 +301,7 @@ class Writer(threading.Thread):
     def _take_on(self, fresh: Iterable[VaultFile], removed: Sequence[str], run: Run, jobs: Sequence[str]) -> None:
         """Files are read in bulk, newest first; one that may be in mid-save settles as if by an event."""
         now, wall = time.monotonic(), time.time()
-        files = sorted(
-            (file for file in self._parts.indexer.pending(fresh)), key=lambda file: (-file.stat.mtime_ns, file.path)
-        )
+        files = sorted(self._parts.indexer.pending(fresh), key=lambda file: (-file.stat.mtime_ns, file.path))
         bulk = []
         for file in files:
             changed = max(file.stat.mtime_ns, file.stat.ctime_ns) / 1e9
@@ -310,13 +312,12 @@ class Writer(threading.Thread):
         for path in removed:
             self._settler.mark(path, "deleted", now)
         self._bulks.append(Bulk(run, deque(bulk), job=jobs[0] if jobs else None))
-        for job in jobs[1:]:
-            self._bulks.append(Bulk(run, deque(), job=job))
+        self._bulks.extend(Bulk(run, deque(), job=job) for job in jobs[1:])
 
     def _vault_lost(self, error: VaultError, jobs: Sequence[str]) -> None:
-        if self.trouble != error.message:
+        if self._vault_trouble != error.message:
             event(log, "vault cannot be read", logging.WARNING, reason=error.message)
-        self.trouble = error.message
+        self._vault_trouble = error.message
         self._settler.clear()
         for job in jobs:
             self._parts.jobs.fail(job, error.message)
@@ -370,8 +371,7 @@ class Writer(threading.Thread):
             self._parts.jobs.finish(bulk.job, result)
         bulk.done()
         if not self._bulks:
-            if not self.reconciled and self.trouble is None:
-                self.reconciled = True
+            self.reconciled = self.reconciled or self._vault_trouble is None
             if bulk.total:
                 self._parts.housekeep()
 
@@ -386,15 +386,13 @@ class Writer(threading.Thread):
 
     def _store_failed(self, error: StoreError) -> float:
         """A commit failed, so nothing of it happened: reopen, load anew, look at the whole vault again."""
-        self._failures += 1
+        self._failures, self._store_trouble, self._shut = self._failures + 1, error.message, None
         event(log, "database failed", logging.ERROR, code=error.code, reason=error.message, tries=self._failures)
-        self.trouble = error.message
         try:
             self._parts.recover(error)
         except StoreError as again:
-            self.trouble = again.message
-            return min(60.0, 2.0 ** min(self._failures, 6))
-        self.trouble = None
-        self._vectors.clear()
-        self.doubt("recovered")
-        return min(60.0, 0.25 * 2.0**self._failures)
+            self._store_trouble, self._shut = again.message, again
+        else:
+            self._vectors.clear()
+            self.doubt("recovered")
+        return min(60.0, 0.25 * 2.0 ** min(self._failures, 8))
