@@ -33,7 +33,8 @@ class Explaining:
 
     def __init__(self, searcher: Searcher, spec: QuerySpec, note: int, deadline: Deadline) -> None:
         self._searcher, self._key, self._deadline, self._top_k = searcher, note, deadline, spec.top_k
-        self._spec = dataclasses.replace(spec, mode="local", top_k=max(spec.top_k, LOOKED_AT))  # as the search itself
+        looked_at = max(spec.top_k, LOOKED_AT)  # as the search itself
+        self._spec = dataclasses.replace(spec, mode="local", top_k=looked_at, explain=True)
         self._warnings: list[str] = []
         if spec.mode == "global":
             self._warnings.append("mode global answers from communities; this is about the search below it")

@@ -176,6 +176,21 @@ def test_the_graph_term_is_what_the_best_hits_pass_on(world: World) -> None:
     assert terms(world, "valve", "far", graph_hops=0)["graph"].value == 0
 
 
+def test_nobody_is_lifted_past_who_lifts_him(world: World) -> None:
+    """A near second that the best hit links to stays second, nine tenths of the way up; the explanation says so."""
+    put(world, "best", "valve pump seal\n\n[[second]]")
+    put(world, "second", "valve pump seal beside copper")
+    put(world, "other", "winter garden")
+    world.index()
+    found = {hit.note.path: hit for hit in ask(world, "valve pump seal", lanes=("lexical",)).hits}
+    best, second = found["best.md"], found["second.md"]
+    assert best.score > second.score and best.terms["kw"].value == 1
+    lead = best.terms["kw"].term + best.terms["graph"].term - second.terms["kw"].term
+    assert second.terms["graph"].term == pytest.approx(0.9 * lead) and second.terms["graph"].extra["held"]
+    assert not best.terms["graph"].extra["held"]  # who is behind holds nobody back
+    assert best.terms["graph"].term > 0
+
+
 def test_what_the_best_contradicts_falls(world: World) -> None:
     """Two notes alike, one of which the best hit contradicts."""
     put(world, "best", "valve valve valve\n\ncontradicts:: [[a]]")

@@ -105,6 +105,8 @@ def _why(name: str, part: Json, explain: Json, note: Json) -> str:
     if name == "time":
         days = part.get("age_days")
         return "" if days is None else f"{days} day{'s' if days != 1 else ''} old"
+    if name == "graph" and part.get("held"):
+        return "held back: not past the note that gives it"
     if name == "type":
         return clean(note.get("type") or "no type")
     return {

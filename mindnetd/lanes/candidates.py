@@ -107,6 +107,8 @@ class Ranked:
     order: list[int]
     """Best first."""
     walk: Walk | None
+    held: NDArray[np.bool_]
+    """What the graph gives was cut: it would have lifted the note past the one that gave it."""
     days: Floats
 
     def place(self, i: int) -> Place:
@@ -119,13 +121,20 @@ class Ranked:
             if name == "time":
                 extra = {"age_days": int(self.days[i])}
             elif name == "graph":
-                extra = {"edges": walked_edges(self.walk, snapshot, note) if self.walk and values[i] else []}
+                extra = self._walked(i, note)
             terms[name] = Term(float(values[i]), weight, extra)
         meta = snapshot.notes[note]
         standing = _standing(self.lanes, slot, None if self.cosines is None else float(self.cosines[i]))
         if terms.get("title", Term(0.0, 0.0)).value > 0:
             standing["title"] = (1, 1.0)
         return Place(key, note, meta is not None and meta.key == key, rules.total(terms), terms, standing)
+
+    def _walked(self, i: int, note: int) -> Mapping[str, object]:
+        """What is told of the graph term beside its value."""
+        asked = self.asked
+        if self.walk is None or not self.columns["graph"][0][i] or not asked.spec.explain:
+            return {"edges": []}
+        return {"edges": walked_edges(self.walk, asked.snapshot, note), "held": bool(self.held[i])}
 
 
 def rank(asked: Asked, lanes: Lanes) -> list[Place]:
@@ -156,7 +165,8 @@ def score(asked: Asked, lanes: Lanes, also: Sequence[int] = ()) -> Ranked:
     columns = rules.fuse(settings, lang, cosines, _words(lanes, at))
     notes, base = snapshot.doc_note[at], rules.add_up(columns, len(at))
     days = rules.ages(facts.at[notes], asked.now)
-    columns["graph"] = (graph_values(walked, notes, at, base), settings.gamma)
+    given, held = graph_values(walked, notes, at, base, settings.gamma)
+    columns["graph"] = (given, settings.gamma)
     columns["time"] = (rules.fading(days, settings.decay, facts.fixed_time[notes]), settings.delta)
     columns["type"] = (facts.type_weights(notes, asked.types), settings.epsilon)
     columns["overrides"] = (np.nan_to_num(facts.relevance[notes]), settings.zeta)
@@ -165,7 +175,7 @@ def score(asked: Asked, lanes: Lanes, also: Sequence[int] = ()) -> Ranked:
     order_so_far = best_first(snapshot, at, rules.add_up(columns, len(at)))
     columns["diversity"] = (rules.spread(notes, order_so_far), settings.diversity)
     scores = rules.add_up(columns, len(at))
-    return Ranked(asked, lanes, at, cosines, columns, scores, best_first(snapshot, at, scores), walked, days)
+    return Ranked(asked, lanes, at, cosines, columns, scores, best_first(snapshot, at, scores), walked, held, days)
 
 
 def _words(lanes: Lanes, at: NDArray[np.int32]) -> Floats | None:

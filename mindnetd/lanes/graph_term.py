@@ -16,6 +16,8 @@ STARTS = 10
 """Notes that the walk begins from: the best of the lanes."""
 SHARPNESS = 4
 """A start is as strong as its share of the best score, to this power: shares are all near 1."""
+LIFT = 0.9
+"""Of the way to the note that gives it something a note is lifted so much at most."""
 JOINING = 20
 """Notes that no lane found and the walk brings in, at most."""
 
@@ -73,13 +75,29 @@ def best_of_note(notes: IntArray, at: IntArray | NDArray[np.int64], scores: Floa
     return order[np.concatenate(([True], np.diff(notes[order]) != 0))]
 
 
-def graph_values(walked: Walk | None, notes: IntArray, at: IntArray, base: Floats) -> Floats:
-    """What the walk gives to each candidate's note, for the best of its documents: a neighbour comes in once."""
-    values = np.zeros(len(at))
-    if walked is not None and len(at):
-        first = best_of_note(notes, at, base)
-        values[first] = walked.values[walked.ground.edges.nodes_of[notes[first]]]
-    return values
+def graph_values(
+    walked: Walk | None, notes: IntArray, at: IntArray, base: Floats, gamma: float
+) -> tuple[Floats, BoolArray]:
+    """What the walk gives to each candidate's note, for the best of its documents: a neighbour comes in once. And
+    where it was held back: nobody is lifted past the note that gave him what he has, but by `LIFT` of the way to it.
+
+    Without that the best answer of a question gives its neighbour more than it gets itself, and comes second.
+    """
+    values, held = np.zeros(len(at)), np.zeros(len(at), bool)
+    if walked is None or not len(at):
+        return values, held
+    first = best_of_note(notes, at, base)
+    nodes = walked.ground.edges.nodes_of[notes[first]]
+    own, given = base[first], walked.values[nodes]
+    reach = np.full(len(walked.values) + 1, -np.inf)  # the last is that of nobody (-1)
+    reach[nodes] = own + gamma * np.maximum(given, 0.0)
+    lanes = np.full(len(reach), -np.inf)
+    lanes[nodes] = own
+    giver = walked.giver[nodes]
+    most = LIFT * (reach[giver] - own) / gamma
+    behind = (lanes[giver] > own) & (given > most)
+    values[first], held[first] = np.where(behind, most, given), behind
+    return values, held
 
 
 def walked_edges(walked: Walk, snapshot: HotSnapshot, note: int) -> list[dict[str, object]]:

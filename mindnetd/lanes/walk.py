@@ -76,6 +76,8 @@ class Walk:
     """Of the nodes where it began."""
     against: bool
     """Something was given less than nothing."""
+    giver: IntArray
+    """By node: the one where the best way to it begins; -1 where there is none."""
 
     def way(self, node: int) -> list[Tread]:
         """What the value of a node comes from: the best way to it, then the worst where one speaks against it."""
@@ -111,6 +113,7 @@ def walk(ground: Ground, slots: Sequence[int], strengths: Sequence[float], hops:
     begun = dict(zip(nodes.tolist(), strengths, strict=True))
     good, bad, visited = np.zeros(size), np.zeros(size), np.zeros(size, bool)
     scale = 1.0 / max(1.0, *map(abs, ground.weights.values())) if ground.weights else 1.0
+    giver, start = np.full(size, -1, np.int32), nodes
     steps: list[Step] = []
     for hop in range(1, hops + 1):
         if not len(nodes):
@@ -124,6 +127,9 @@ def walk(ground: Ground, slots: Sequence[int], strengths: Sequence[float], hops:
         near, far, edge, sharing = near[open_to], far[open_to], edge[open_to], sharing[open_to]
         along = worth(ground, edge)
         given = strength[near] * along * scale / np.sqrt(sharing)
+        up = np.lexsort((-edges.marks[start[near]], given))  # of equals the same one whatever order they came in
+        up = up[given[up] > good[far[up]]]
+        giver[far[up]] = start[near[up]]
         np.maximum.at(good, far, given)
         np.minimum.at(bad, far, given)
         steps.append(Step(nodes[near], far, edge, along, sharing, given))
@@ -131,7 +137,8 @@ def walk(ground: Ground, slots: Sequence[int], strengths: Sequence[float], hops:
             break
         visited[nodes] = True
         nodes, strength = _onwards(edges, far, given * DECAY, visited)
-    return Walk(ground, np.clip(good + bad, -1.0, 1.0), tuple(steps), begun, bool(bad.any()))
+        start = giver[nodes]
+    return Walk(ground, np.clip(good + bad, -1.0, 1.0), tuple(steps), begun, bool(bad.any()), giver)
 
 
 def _onwards(edges: EdgeView, far: IntArray, given: Floats, visited: BoolArray) -> tuple[IntArray, Floats]:
