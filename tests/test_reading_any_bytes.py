@@ -67,23 +67,34 @@ HOSTILE = (
     *("|---|\n", "a | b\n--- | ---\n", 'x](x "', "](<a", "[![a](b)](c)", "data:a/b;", "- - ", "\n", "\t"),
     *("a\n> b\n\n", "[[a|b]]", "((", "[^1]: \n\n", "^a\n", "\r", "A" * 255 + " ", "![ [a](b)"),
     *("!", "…", "。", "1. ", "A. ", "@[[", "$a$[", "$a$](", "` ", "<a ", "@aB", "A_", "é", "中", "<b><!--", "--><!--"),
+    *("%% a", "> - ", "\u0323\u0301", "\u0301\uff9e", "\u2028", "`c` "),
 )
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("around", ["{}", "x {} y\n\nend\n"])
 @pytest.mark.parametrize("token", HOSTILE)
-def test_linear(token: str) -> None:
+def test_linear(token: str, around: str) -> None:
     """One token repeated to 240 kB costs about four times what 60 kB cost, far from sixteen times."""
     # A busy machine or a garbage collection may spoil one measurement, not three.
-    ratios = (_cost(token, 240_000) / max(_cost(token, 60_000), 0.01) for _ in range(3))
+    ratios = (_cost(token, around, 240_000) / max(_cost(token, around, 60_000), 0.01) for _ in range(3))
     assert any(ratio < 9 for ratio in ratios)
 
 
-def _cost(token: str, size: int) -> float:
-    raw = (token * (size // len(token))).encode()
+def _cost(token: str, around: str, size: int) -> float:
+    raw = around.format(token * (size // len(token))).encode()
     began = time.process_time()
     derive("N.md", raw, DeriveOptions(), COUNTER)
     return time.process_time() - began
+
+
+@pytest.mark.parametrize("blank", ["\u2028", "\u00a0", "\u3000"])
+def test_a_chunk_may_end_or_begin_in_blanks_alone(blank: str) -> None:
+    """White space that is not trimmed fills the part of a chunk that its neighbour would see: the note is cut."""
+    blanks = f"word {blank * 9_000}word\n\n"
+    draft = derive("N.md", (blanks * 4).encode(), DeriveOptions(), COUNTER)
+    assert len(draft.chunked.chunks) > 2
+    assert "".join(chunk.text for chunk in draft.chunked.chunks) == draft.note.body
 
 
 def test_words_of_many_names_are_linear() -> None:

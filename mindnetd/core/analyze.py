@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
 
+from mindnetd.core.normal import normalize
 from mindnetd.core.records import TermCounts
 from mindnetd.core.stopwords import STOP_WORDS
 
@@ -103,7 +104,7 @@ def tokens(text: str) -> list[str]:
     """The tokens of `text` in order, in NFKC and without case."""
     if text.isascii():
         return _ASCII_TOKEN.findall(text.lower())
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = normalize("NFKC", normalize("NFKC", text).casefold())
     return _TOKEN.findall(_INVISIBLE.sub("", folded))
 
 
@@ -384,10 +385,10 @@ def _stem(word: str, lang: str) -> str:
 def _fold(term: str) -> str:
     """Latin, Greek and Hebrew or Arabic letters without their marks; other scripts keep theirs."""
     out: list[str] = []
-    for char in unicodedata.normalize("NFC", term):
+    for char in normalize("NFC", term):
         code = ord(char)
         if code < 0x400 or 0x1E00 <= code <= 0x1FFF:
-            out.extend(c for c in unicodedata.normalize("NFD", char) if not unicodedata.combining(c))
+            out.extend(c for c in normalize("NFD", char) if not unicodedata.combining(c))
         elif not (0x0591 <= code <= 0x05C7 or 0x064B <= code <= 0x065F):
             out.append(char)
     return ("".join(out) or term).translate(_FOLD_MORE)

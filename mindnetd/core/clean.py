@@ -84,7 +84,7 @@ def without_hidden(text: str, start: int, hidden: Sequence[tuple[int, int]]) -> 
     first = max(bisect_right(hidden, (start, start)) - 1, 0)
     kept: list[str] = []
     here = start
-    for low, high in hidden[first:]:
+    for low, high in (hidden[number] for number in range(first, len(hidden))):  # a slice would copy the rest each time
         if low >= end:
             break
         if high <= here:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from mindnetd.core.normal import normalize
 from mindnetd.core.records import NoteMeta, Visibility
 from mindnetd.errors import BadRequest
 
@@ -54,7 +54,7 @@ class Filters:
 
 def fold(text: str) -> str:
     """The form in which filter values are compared."""
-    return unicodedata.normalize("NFC", text).casefold().strip()
+    return normalize("NFC", text).casefold().strip()
 
 
 def compile_filters(filters: Filters) -> Callable[[NoteMeta], bool]:
@@ -73,7 +73,7 @@ def compile_filters(filters: Filters) -> Callable[[NoteMeta], bool]:
         tests.append(_tag_test(filters.tags))
     if filters.paths:
         patterns = [path_pattern(glob) for glob in filters.paths]
-        tests.append(lambda note: any(p.match(unicodedata.normalize("NFC", note.path)) for p in patterns))
+        tests.append(lambda note: any(p.match(normalize("NFC", note.path)) for p in patterns))
     if filters.created != DateRange():
         tests.append(_date_test(filters.created, "created"))
     if filters.modified != DateRange():
@@ -151,7 +151,7 @@ def _holds(value: Any, wanted: str) -> bool:
 @lru_cache(maxsize=256)
 def path_pattern(glob: str) -> re.Pattern[str]:
     """A glob over vault paths: ``**`` any depth, ``*`` and ``?`` inside one name, ``[...]`` as usual."""
-    text = unicodedata.normalize("NFC", glob).strip().removeprefix("./").lstrip("/")
+    text = normalize("NFC", glob).strip().removeprefix("./").lstrip("/")
     if not re.search(r"[*?\[]", text):
         name = re.escape(text.rstrip("/"))
         return re.compile(rf"(?:{name}|{name}\.md|{name}/.*)\Z", re.DOTALL)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from mindnetd.core.normal import normalize
 from mindnetd.core.records import Block
 
 Normalize = Literal["canonical", "none"]
@@ -51,14 +51,14 @@ class Hashes:
 
 def nfc(text: str) -> str:
     """Return `text` in Unicode NFC; free for ASCII."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    return text if text.isascii() else normalize("NFC", text)
 
 
 @lru_cache(maxsize=8192)
 def fold(name: str) -> str:
     """The key of a name: NFKC, casefold, one space between words. Plurals stay as they are."""
     text = " ".join(name.split()).casefold()
-    return text if text.isascii() else " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return text if text.isascii() else " ".join(normalize("NFKC", text).casefold().split())
 
 
 def sha256_text(text: str) -> str:

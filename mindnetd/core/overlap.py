@@ -15,9 +15,11 @@ _ATOM = re.compile("[\u2e80-\ud7af\uf900-\ufaff]|[^\\s\u2e80-\ud7af\uf900-\ufaff
 
 
 def tail_of(text: str, budget: int, counter: TokenCounter) -> str:
-    """Return the end of `text`: at most `budget` tokens (> 0), but at least its last word."""
+    """Return the end of `text`: at most `budget` tokens (> 0), but at least its last word; "" among blanks alone."""
     part = text[-budget * CHARS_PER_TOKEN :]
     spans, sizes = _atoms(part, counter)
+    if not spans:
+        return ""
     held, first = 0, len(spans)
     while first and (first == len(spans) or held + sizes[first - 1] <= budget):
         first -= 1
@@ -30,9 +32,11 @@ def tail_of(text: str, budget: int, counter: TokenCounter) -> str:
 
 
 def head_of(text: str, budget: int, counter: TokenCounter) -> str:
-    """Return the start of `text`: at most `budget` tokens (> 0), but at least its first word."""
+    """Return the start of `text`: at most `budget` tokens (> 0), but at least its first word; "" among blanks alone."""
     part = text[: budget * CHARS_PER_TOKEN]
     spans, sizes = _atoms(part, counter)
+    if not spans:
+        return ""
     held, last = 0, 0
     while last < len(spans) and (last == 0 or held + sizes[last] <= budget):
         held += sizes[last]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal, TypeVar, get_args
 
 from mindnetd.core.links import relation_of, shown_text
+from mindnetd.core.normal import normalize
 from mindnetd.core.notetypes import PROFILES
 from mindnetd.core.overrides import NAMES, Overrides, number_in, overrides_of, scalar
 from mindnetd.core.records import FLAGS, VISIBILITIES, Diagnostic, HashMode, Visibility
@@ -89,7 +89,7 @@ def file_title(path: str) -> str:
     """The file's name without ``.md``, in NFC."""
     name = path.rsplit("/", 1)[-1]
     stem = name[:-3] if name[-3:].casefold() == ".md" else name
-    return unicodedata.normalize("NFC", stem)
+    return normalize("NFC", stem)
 
 
 def _is_placeholder(text: str) -> bool:

@@ -6,10 +6,10 @@ Not for: terms (``core.analyze``) or matching (``lanes``). Nothing here can fail
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
 from mindnetd.core.analyze import question_lang, tokens
+from mindnetd.core.normal import normalize
 from mindnetd.core.stopwords import STOP_WORDS
 
 MAX_CHARS = 8000
@@ -88,7 +88,7 @@ def name_key(text: str) -> str:
     >>> name_key(' “Valve  Timing”? ')
     'valve timing'
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = normalize("NFKC", normalize("NFKC", text).casefold())
     spaced = _SPACE.sub(" ", folded).strip()
     return _EDGE.sub("", spaced) or spaced
 

@@ -6,10 +6,10 @@ link waits under the keys of its last path component; only a file that has such 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 from posixpath import normpath
 
+from mindnetd.core.normal import normalize
 from mindnetd.core.records import Link
 
 _MD = ".md"
@@ -18,7 +18,7 @@ _MD = ".md"
 def plain(path: str) -> str:
     """The form in which paths and targets are compared but for case: NFC, plain spaces, single slashes."""
     if not path.isascii():
-        path = unicodedata.normalize("NFC", path.replace("\u00a0", " ").replace("\u202f", " "))
+        path = normalize("NFC", path.replace("\u00a0", " ").replace("\u202f", " "))
     while "//" in path:
         path = path.replace("//", "/")
     return path
@@ -27,7 +27,7 @@ def plain(path: str) -> str:
 def _folded(path: str) -> str:
     # Folding can leave NFC (a folded capital with an accent below), so it is composed once more.
     folded = plain(path).casefold()
-    return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
+    return folded if folded.isascii() else normalize("NFC", folded)
 
 
 def name_keys(target: str) -> tuple[str, ...]:

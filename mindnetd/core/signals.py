@@ -9,13 +9,13 @@ counts only where the language does not write every noun so.
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from mindnetd.core.clean import without_hidden
 from mindnetd.core.identity import fold
 from mindnetd.core.mask import line_starts
+from mindnetd.core.normal import normalize
 from mindnetd.core.records import Chunk, ParsedNote, Signal, SignalKind
 from mindnetd.core.stopwords import STOP_WORDS
 
@@ -49,7 +49,7 @@ _PHRASE = re.compile(
     r"|(?P<code>[a-z]+\d*[A-Z]\w+|[a-zA-Z]\w*_\w+))"
 )
 _MARKUP = re.compile(
-    r"(`+)[^`]*+\1|!?\[\[[^\]\n]{0,500}+\]\]|\]\([^)\n]{0,500}+\)|<[^<>\n]*+>|%%[^%]*+%%|\$[^$\n]++\$|https?://\S+|"
+    r"(`{1,64})[^`]*+\1|!?\[\[[^\]\n]{0,500}+\]\]|\]\([^)\n]{0,500}+\)|<[^<>\n]*+>|%%[^%]*+%%|\$[^$\n]++\$|https?://\S+|"
     r"(?<![a-z])[a-z]++@\S+"
 )
 _HAS_MARKUP = re.compile(r"[`<$%]|\]\]|\]\(|://|@")
@@ -204,4 +204,4 @@ def _code_like(word: str) -> str:
 def _printable(name: str) -> str:
     """On one line, without lone surrogates, which neither the store nor an id can carry."""
     text = " ".join(name.split())
-    return text if text.isascii() else unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
+    return text if text.isascii() else normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))

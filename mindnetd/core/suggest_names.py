@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
+from mindnetd.core.normal import normalize
 from mindnetd.core.records import NoteMeta
 
 MOST_WORDS = 12
@@ -31,7 +32,7 @@ Notes = Sequence[NoteMeta | None]
 
 def fold(text: str) -> str:
     """NFC without case."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
+    return text.lower() if text.isascii() else normalize("NFC", text.casefold())
 
 
 def stem(word: str) -> str:
@@ -46,7 +47,7 @@ def plain_form(name: str) -> str:
     """A name for comparing by likeness: umlauts written out, accents off, words with one space between them."""
     text = fold(name).translate(_UMLAUTS)
     if not text.isascii():
-        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+        text = "".join(c for c in normalize("NFKD", text) if not unicodedata.combining(c))
     return " ".join(_WORD.findall(text))
 
 

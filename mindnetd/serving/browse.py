@@ -10,12 +10,12 @@ import base64
 import binascii
 import json
 import threading
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from mindnetd.core.normal import normalize
 from mindnetd.core.records import Diagnostic, NoteMeta, ResolvedLink
 from mindnetd.errors import BadRequest
 from mindnetd.lanes.snapshot import HotSnapshot
@@ -109,7 +109,7 @@ class Browser:
     def notes(self, query: NoteQuery, view: View) -> Json:
         """``GET /notes``. Raises BadRequest for a cursor that is none."""
         after = _cursor_path(query.cursor)
-        prefix = unicodedata.normalize("NFC", query.prefix or "")
+        prefix = normalize("NFC", query.prefix or "")
         page: list[NoteMeta] = []
         for meta in self.notes_by_path():
             if after is not None and meta.path <= after:
@@ -258,7 +258,7 @@ def _cursor_path(cursor: str | None) -> str | None:
 
 
 def _wanted(meta: NoteMeta, query: NoteQuery, prefix: str) -> bool:
-    if prefix and not unicodedata.normalize("NFC", meta.path).startswith(prefix):
+    if prefix and not normalize("NFC", meta.path).startswith(prefix):
         return False
     if query.type is not None and fold(meta.type or "") != fold(query.type):
         return False

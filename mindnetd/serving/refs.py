@@ -7,11 +7,11 @@ size only in identity comparisons.
 from __future__ import annotations
 
 import threading
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from mindnetd.core.normal import normalize
 from mindnetd.core.records import NoteMeta
 from mindnetd.errors import Conflict, NotFound
 
@@ -23,7 +23,7 @@ def fold(text: str) -> str:
     """How references are compared: NFC, without case."""
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    return normalize("NFC", normalize("NFC", text).casefold())
 
 
 def file_name(path: str) -> str:
