@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from mindnetd.errors import ModelError
-from mindnetd.inference.tokenizer import PinnedCounter, load_tokenizer, open_tokenizer
+from mindnetd.inference.tokenizer import PinnedCounter, _Sizes, load_tokenizer, open_tokenizer
 
 COUNTER = PinnedCounter()
 TOKENIZER = load_tokenizer()
@@ -68,6 +70,24 @@ def test_special_tokens_in_a_note_stay_text() -> None:
 def test_giant_words_and_texts_count() -> None:
     """A word of 50,000 letters is one unknown token; a text of a million words is summed."""
     assert COUNTER.count(["x" * 50_000, "ab " * 1_000_000]) == [1, 1_000_000]
+
+
+def test_no_call_of_the_library_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it encodes no other thread runs, so a word without end goes in by pieces; ideographs still add up."""
+    longest = 0
+    counter = PinnedCounter()
+    encode = counter._tokenizer.encode
+
+    class Watched:
+        def encode(self, text: str, *, add_special_tokens: bool) -> object:
+            nonlocal longest
+            longest = max(longest, len(text))
+            return encode(text, add_special_tokens=add_special_tokens)
+
+    monkeypatch.setattr(counter, "_size_of", _Sizes(cast(Tokenizer, Watched())).__getitem__)
+    assert counter.count(["\u6f22" * 100_000, "x" * 100_000, "[" * 100_000]) == [100_000, 1, 100_000]
+    assert counter.count(["\u3042" * 100_000])[0] >= 1
+    assert 0 < longest <= 1 << 15
 
 
 def test_junk_is_refused_by_name() -> None:

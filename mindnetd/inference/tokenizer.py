@@ -31,6 +31,8 @@ _ODD = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
 _PART = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9]")
 # Long texts are encoded in pieces that end before white space, to bound the memory of one call.
 _PIECE = re.compile(r"(?s:.){1,8192}(?=[ \n]|\Z)|(?s:.){1,8192}")
+# The library lets no other thread of the process run while it encodes, two seconds a megabyte. No chunk is as long.
+_LONG = 1 << 15
 
 
 def open_tokenizer(data: bytes, origin: str) -> Tokenizer:
@@ -69,6 +71,10 @@ class _Sizes(dict[str, int]):
         The tokenizer also cuts at every ASCII punctuation character and makes one token of each, so a URL or a path,
         rarely seen twice, is counted by its parts, which are.
         """
+        if len(word) > _LONG:
+            if word.isascii() and word.isalnum():
+                return 1  # [UNK], as any word of more than 100 letters
+            return sum(self[word[at : at + _LONG]] for at in range(0, len(word), _LONG))
         if len(word) > 1 and word.isascii() and word.isprintable() and not word.isalnum():
             count = sum(map(self.__getitem__, _PART.findall(word)))
         else:
@@ -91,7 +97,10 @@ class PinnedCounter:
         self._size_of = _Sizes(self._tokenizer).__getitem__
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each of `texts`, in order."""
+        """Return the number of tokens of each of `texts`, in order.
+
+        A word longer than any chunk is counted in pieces, which may have a few tokens more: it has to be cut anyway.
+        """
         size_of = self._size_of
         return [sum(map(size_of, (text.translate(_DROPPED) if _ODD.search(text) else text).split())) for text in texts]
 
