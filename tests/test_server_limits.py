@@ -243,6 +243,20 @@ def test_broken_requests_do_not_disturb(served: Served) -> None:
     assert served.query("valve")["results"]
 
 
+def test_who_sends_no_more_still_gets_the_answer(served: Served, held: Held) -> None:
+    """Half a connection is enough to read by, as ``nc -N`` and ``socat`` do; the answer is its last."""
+    body = b'{"text": "valve"}'
+    with raw(served) as sock:
+        sock.sendall(b"POST /query HTTP/1.1\r\nHost: m\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        sock.shutdown(socket.SHUT_WR)
+        wait_until(lambda: held.waiting == 1)
+        held.go.set()
+        with sock.makefile("rb") as reply:
+            assert b" 200 " in reply.readline()
+            assert b"one.md" in reply.read()
+    assert held.given_up == []
+
+
 def test_a_connection_serves_many_requests(served: Served) -> None:
     """Keep-alive."""
     with raw(served) as sock:

@@ -7,6 +7,7 @@ request, would keep its file descriptor for as long as the daemon lives.
 from __future__ import annotations
 
 import asyncio
+import select
 from collections.abc import Iterable
 from typing import Protocol, cast
 
@@ -46,6 +47,17 @@ class Connection(HttpToolsProtocol):
         if self.parser is not None and (self.cycle is None or self.cycle.response_complete or self.cycle.more_body):
             self._start_clock()
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio reads the answer, the base class has none
+        """Who sends no more may still read: a whole request is answered, then the connection closes.
+
+        True keeps it open that long. Who has hung up altogether reads nothing: nobody works on for that.
+        """
+        working = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+        if not working or _hung_up(self.transport):
+            return False
+        self.cycle.keep_alive = False
+        return True
+
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP gets the error that every other wrong request gets."""
         self._refuse("400 Bad Request", "bad_request", f"{msg} A request is HTTP/1.1 with a head of at most 64 KiB")
@@ -62,3 +74,13 @@ class Connection(HttpToolsProtocol):
     def _start_clock(self) -> None:
         self._unset_keepalive_if_required()
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+
+def _hung_up(transport: asyncio.Transport) -> bool:
+    """Whether the other end is closed for reading too, or that cannot be told."""
+    end = transport.get_extra_info("socket")
+    if end is None:
+        return True
+    poll = select.poll()
+    poll.register(end.fileno(), select.POLLHUP)
+    return bool(poll.poll(0))
