@@ -112,6 +112,7 @@ def test_every_key_has_a_variable() -> None:
         ("vault: /v\nvault: /w\n", ":2: vault stands here a second time"),
         ("vault: /v\nhash: {}\nhash: {compare: full}\nhash: {compare: body}\n", ":4: hash"),
         ("vault: /v\n x: [\n", ":2: not valid YAML"),
+        ("vault: /v\nsocket: a\0\n", ":2: not valid YAML: unacceptable character"),
         ("- vault\n", ":1: expects `key: value` lines at the top"),
         ("vault: /v\ngraph: {rebuild: every day}\n", ":2: graph.rebuild expects `every <n>m|h|d [if changed]`"),
         ("vault: /v\nresources: {duckdb_memory_limit: lots}\n", ":2: resources.duckdb_memory_limit expects a size"),

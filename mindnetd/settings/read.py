@@ -76,7 +76,7 @@ def read_tree(file: Path) -> tuple[yaml.MappingNode | None, list[Problem]]:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         return None, [Problem(f"{file}:{line}", f"not valid YAML: {error.problem or error.context}")]
     except yaml.YAMLError as error:
-        return None, [Problem(str(file), f"not valid YAML: {str(error).splitlines()[0]}")]
+        return None, [_unmarked(file, text, error)]
     except RecursionError:
         return None, [Problem(str(file), "is nested too deeply")]
     if node is None or (isinstance(node, yaml.ScalarNode) and node.value in NULLS):
@@ -280,3 +280,12 @@ def path(given: Given) -> Path:
     if value == "~" or value.startswith("~/"):
         return Path(given.home, value[2:])
     return Path(given.base, Path(value).expanduser())
+
+
+def _unmarked(file: Path, text: str, error: yaml.YAMLError) -> Problem:
+    """The reader of the library says which character it does not take, and not in which line."""
+    what = f"not valid YAML: {str(error).splitlines()[0]}"
+    if not isinstance(error, yaml.reader.ReaderError):
+        return Problem(str(file), what)
+    line = text.count("\n", 0, text.find(chr(error.character))) + 1
+    return Problem(f"{file}:{line}", what)
