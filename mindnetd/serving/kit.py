@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import Depends, Query, Request, Response
+from starlette.convertors import PathConvertor, register_url_convertor
 
 from mindnetd.deadline import Deadline
 from mindnetd.serving.browse import Browser
@@ -36,6 +37,15 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         (503, "starting, degraded or too late"),
     )
 }
+
+
+class _Ref(PathConvertor):
+    """What stands for a note in a route, ``{ref:ref}``: anything, line breaks too, which a file's name may hold."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("ref", _Ref())
 
 Levels = Annotated[list[str], Query(default_factory=list, description="levels to show; repeated, or with commas")]
 Flags = Annotated[list[str], Query(default_factory=list, description="flags that no longer hide a note")]

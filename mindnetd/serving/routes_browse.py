@@ -31,7 +31,7 @@ def add_browse_routes(app: FastAPI, kit: Kit) -> None:
         query = NoteQuery(*narrowing, paged.limit, paged.cursor)
         return await kit.reply(request, lambda: kit.browser.notes(query, view))
 
-    @app.get("/notes/{ref:path}/related", response_model=wire_graph.RelatedReply, responses=ERRORS)
+    @app.get("/notes/{ref:ref}/related", response_model=wire_graph.RelatedReply, responses=ERRORS)
     async def related(request: Request, ref: str, view: Seen, limit: Related = 10) -> Response:
         """Notes near in meaning and in the graph, best first, each with the reasons."""
         if not raw_tail(request, "/notes/").endswith("/related"):  # an encoded slash: `a%2Frelated` is a note
@@ -39,7 +39,7 @@ def add_browse_routes(app: FastAPI, kit: Kit) -> None:
         wanted = wanted_ref(request, "/notes/", "/related")
         return await kit.reply(request, lambda: kit.related.related(wanted, view, limit))
 
-    @app.get("/notes/{ref:path}", response_model=wire_replies.NoteReply, responses=ERRORS)
+    @app.get("/notes/{ref:ref}", response_model=wire_replies.NoteReply, responses=ERRORS)
     async def note(request: Request, ref: str, view: Seen) -> Response:
         """One note: metadata, links, backlinks, chunks, problems."""
         wanted = wanted_ref(request, "/notes/")

@@ -53,13 +53,13 @@ def add_graph_routes(app: FastAPI, kit: Kit) -> None:
     """Add the routes of the graph and its counts."""
     communities = CommunityBrowser(kit.services, kit.browser)
 
-    @app.get("/neighbors/{ref:path}", response_model=wire_graph.GraphReply, responses=ERRORS)
+    @app.get("/neighbors/{ref:ref}", response_model=wire_graph.GraphReply, responses=ERRORS)
     async def neighbors(request: Request, ref: str, view: Seen, walk: Neighbours) -> Response:
         """The edges of a note, heaviest first; ``kind=backlink`` gives references reversed."""
         wanted = wanted_ref(request, "/neighbors/")
         return await kit.reply(request, lambda: kit.graph.neighbours(wanted, walk, view))
 
-    @app.get("/subgraph/{ref:path}", response_model=wire_graph.GraphReply, responses=ERRORS)
+    @app.get("/subgraph/{ref:ref}", response_model=wire_graph.GraphReply, responses=ERRORS)
     async def subgraph(request: Request, ref: str, view: Seen, walk: Around) -> Response:
         """The graph around a note, walked in both directions; each node with its best way and score."""
         wanted = wanted_ref(request, "/subgraph/")

@@ -70,7 +70,7 @@ def add_suggest_routes(app: FastAPI, kit: Kit) -> None:
     """Add the route; before that of notes, whose reference takes any path."""
     browser = SuggestBrowser(kit.services, kit.browser, kit.graph)
 
-    @app.get("/notes/{ref:path}/suggestions", response_model=SuggestionsReply, responses=ERRORS)
+    @app.get("/notes/{ref:ref}/suggestions", response_model=SuggestionsReply, responses=ERRORS)
     async def suggestions(request: Request, ref: str, view: Seen, limit: Most = 20) -> Response:
         """Links, tags, type and status that the note may lack, with confidence and evidence."""
         if not raw_tail(request, "/notes/").endswith("/suggestions"):  # an encoded slash: `a%2Fsuggestions` is a note
