@@ -36,7 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     # 20 ms slower on a busy machine (measured: 20 against 0.2 ms), and save nothing at the size of a vault
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        return int(args.command(args, os.environ))
+        if sys.stdout is None:  # started with `>&-`
+            sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        code = int(args.command(args, os.environ))
+        sys.stdout.flush()
+        return code
     except MindnetError as error:
         sys.stderr.write(f"mindnetd: {error.message}\n")
         return error.exit_code
@@ -45,6 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is not None:  # not our output, which has no name
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.stderr.write(f"mindnetd: the output cannot be written: {error.strerror or error}\n")
+        return 2
 
 
 # --- the parser -------------------------------------------------------------------------------------------------------

@@ -25,6 +25,22 @@ def run(tmp_path: Path, *words: str, **env: str) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.parametrize("module", ["mindnetd.cli", "mindnetd.client.main"])
+@pytest.mark.parametrize(
+    ("where", "code", "told"), [(">/dev/full", 2, "cannot be written: No space left"), (">&-", 0, "")]
+)
+def test_nowhere_to_write(tmp_path: Path, module: str, where: str, code: int, told: str) -> None:
+    """A full disk is told in one line; a closed output is nobody who listens."""
+    words = "config show --vault notes" if module.endswith("cli") else "completion bash"
+    line = f'"{sys.executable}" -c "import sys; from {module} import main; sys.exit(main())" {words} {where}'
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run(
+        line, shell=True, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (code, bool(told))
+    assert told in done.stderr
+
+
 def test_version_and_help(tmp_path: Path) -> None:
     """Both answer at once and on stdout; the help names every command of the contract."""
     assert run(tmp_path, "--version").stdout == f"mindnetd {__version__}\n"

@@ -68,6 +68,8 @@ class Call:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     try:
+        if sys.stdout is None:  # started with `>&-`
+            sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter must not end us
@@ -79,6 +81,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `mindnet notes | head`: nobody reads on; the interpreter must not flush into it again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is not None:  # not our output, which has no name
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _complain(f"the output cannot be written: {error.strerror or error}", WRONG_USE)
     except (WrongUseError, UnclearError) as error:
         return _complain(str(error), WRONG_USE)
     except UnreachableError as error:
