@@ -90,13 +90,14 @@ class Indexer:
     # ------------------------------------------------------------------------------------------------------- the road
 
     def index(self, paths: Sequence[str], run: Run, *, force: bool = False) -> list[str]:
-        """Bring these paths up to date in one transaction; returns those that were changing while they were read.
+        """Bring these paths up to date in one transaction; returns those to be looked at again.
 
+        These were changing while they were read, or are other names of a file that has changed.
         `force` re-does notes whose bytes are as stored. Raises StoreError if the commit fails: then nothing happened.
         """
-        plan = Plan(run, force)
+        plan, before = Plan(run, force), self.known.stamps(paths)
         self.prepare(plan, paths)
-        return self.finish(plan)
+        return [*self.finish(plan), *self.known.other_names(before)]
 
     def prepare(self, plan: Plan, paths: Iterable[str]) -> None:
         """The first half of the road: read and derive. Changes nothing, so a plan may grow bit by bit."""

@@ -190,3 +190,24 @@ def test_a_file_that_can_be_read_again_has_no_trouble_left(tmp_path, vault, embe
     bench = start(opened, tmp_path, vault, embedder)
     bench.engine.indexer.index(["n.md"], Run("test", ""))
     assert differences(before, bench.dump()) == []
+
+
+def test_a_change_reaches_every_name_of_a_file(tmp_path, vault, embedder, opened) -> None:
+    """Links raise no event: they are looked at because the file that they mean has changed, or has gone, once each."""
+    write(vault, "n.md", "Here.\n")
+    write(vault, "other.md", "Elsewhere.\n")
+    (vault / "soft.md").symlink_to("n.md")
+    os.link(vault / "n.md", vault / "hard.md")
+    bench = start(opened, tmp_path, vault, embedder)
+    road, known = bench.engine.indexer, bench.engine.indexer.known
+    assert road.index(["n.md"], Run("test", "")) == [], "nothing has changed"
+    write(vault, "n.md", "There.\n")
+    todo = road.index(["n.md"], Run("test", ""))
+    assert sorted(todo) == ["hard.md", "soft.md"]
+    assert road.index(todo, Run("test", "")) == []
+    assert len({known.notes[path].raw_hash for path in ("n.md", "hard.md", "soft.md")}) == 1
+    (vault / "n.md").unlink()
+    todo = road.index(["n.md"], Run("test", ""))
+    assert sorted(todo) == ["hard.md", "soft.md"]
+    assert not {"n.md", "soft.md"} & set(road.index(todo, Run("test", "")))
+    assert sorted(known.notes) == ["hard.md", "other.md"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from mindnetd.core.identity import nfc
-from mindnetd.core.records import NoteMeta, VaultFile
+from mindnetd.core.records import FileStat, NoteMeta, VaultFile
 from mindnetd.lanes.graph import EdgeRows
 from mindnetd.lanes.hot import HotIndex, HotRows
 from mindnetd.store import read
@@ -67,6 +67,22 @@ class Known:
     def _spell(self, path: str) -> None:
         if nfc(path) != path:
             self.odd_spellings.setdefault(nfc(path), set()).add(path)
+
+    def stamps(self, paths: Iterable[str]) -> dict[str, FileStat]:
+        """What is known of the files at `paths`, for `other_names` after they have been read."""
+        return {path: file.stat for path in paths if (file := self.files.get(path)) is not None}
+
+    def other_names(self, before: Mapping[str, FileStat]) -> list[str]:
+        """Links, hard or symbolic, to files that are not what they were `before`.
+
+        A change of a file raises no event at its other names. They bear the stamp that it had, inode included.
+        """
+        old = {stat for path, stat in before.items() if stat.inode and self._stamp(path) != stat}
+        return [path for path, file in self.files.items() if file.stat in old] if old else []
+
+    def _stamp(self, path: str) -> FileStat | None:
+        file = self.files.get(path)
+        return file.stat if file is not None else None
 
     def read_paths(self) -> list[str]:
         """Every path whose bytes were read: notes and canvases, sorted."""
