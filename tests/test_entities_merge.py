@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mindnetd.core.cooccur import log_likelihood, npmi, pairs_of
+from mindnetd.core.entities import Census
+from mindnetd.core.entity_records import CorpusNote
 from mindnetd.core.entity_types import type_of_name, type_of_note
 from mindnetd.core.merge import apart, canonical, merge_names
 
@@ -145,3 +147,11 @@ def test_a_notes_own_type_wins() -> None:
     assert type_of_note("recipe", "People/Anna Weber.md", "Anna Weber", {"title"}) == "recipe"
     assert type_of_note(None, "02 Projekte/Nordlicht.md", "Nordlicht", {"title"}) == "project"
     assert type_of_note(None, "x/Anna Weber.md", "Anna Weber", {"title"}) == "person"
+
+
+def test_notes_whose_paths_differ_in_case_alone_are_two_entities() -> None:
+    """One title, one folded path: the third of them had the key, and so the id, of the second."""
+    paths = ("CASE.md", "Case.md", "case.md", "x/Case.md")
+    notes = [CorpusNote(key, f"id{key}", path, "Case", None, "en") for key, path in enumerate(paths)]
+    census = Census(notes, {}, {}, 4)
+    assert len({slot.key for slot in census._of_note.values()}) == len(paths)

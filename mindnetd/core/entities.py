@@ -91,6 +91,8 @@ class Census:
         for note in sorted(notes, key=lambda one: (one.path.count("/"), len(one.path), one.path)):
             title = fold(note.title) or fold(note.path)
             key = title if title not in self._by_key else f"{title} ({fold(note.path)})"
+            if key in self._by_key:  # Case.md and case.md, both of that title
+                key = f"{title} ({note.id})"
             slot = Slot(key, note)
             self._of_note[note.id] = slot
             self._by_key.setdefault(title, slot)
