@@ -100,21 +100,30 @@ def test_an_answer_streams_with_citations_that_exist(pair: tuple[Program, BadLlm
 def test_each_failure_of_the_model(pair: tuple[Program, BadLlm], way: str) -> None:
     """Demand 24, each failure by its name."""
     daemon, server = pair
+    before = [calls(daemon, "extract")]
     server.way = way
     path = f"Kiln {way}.md"
     file = daemon.vault / path
     file.write_text(f"# Kiln {way}\n\nThe Kiln {way} stands beside the [[Oven]].\n")
     daemon.until(lambda: path in daemon.query(f"Kiln {way}", lanes=["lexical"]), "the note is found by its words")
     daemon.job("/admin/communities")
-    daemon.until(lambda: told(daemon, path) != [], "the note is told to wait")
+
+    def waits() -> bool:
+        answered = calls(daemon, "extract")
+        if way == "slow load" and answered > before[-1]:  # the model was still there from the question before
+            before.append(answered)
+            file.write_text(f"# Kiln {way}\n\nKiln {way} number {answered} stands beside the [[Oven]].\n")
+        return told(daemon, path) != []
+
+    daemon.until(waits, "the note is told to wait", 90)
     code = "llm_junk" if way == "junk" else CODES[way]
     daemon.until(lambda: any(code in one for one in llm(daemon)["pending"]["errors"]), f"status says {code}")
     # nobody waits, and the heuristic result stands
     found = daemon.post("/query", {"text": f"Where does the Kiln {way} stand?", "mode": "local"})
     assert found["results"][0]["note"]["path"] == path
     assert f"Kiln {way}" in {one["name"] for one in daemon.get("/entities?limit=500")["entities"]}
-    assert llm(daemon)["pending"]["notes"] >= 1
-    assert daemon.get("/status")["state"] == "ready"
+    daemon.until(lambda: llm(daemon)["pending"]["notes"] >= 1 and told(daemon, path), "it goes on waiting")
+    daemon.until(lambda: daemon.get("/status")["state"] == "ready", "all is indexed")
     # the server is well again; nobody does anything about it (what depends on the text alone: the text changes)
     server.way = None
     if way in BAD:
