@@ -32,6 +32,8 @@ class Known:
         file is read, and it goes meanwhile, no scan would miss it. They are answered again after the first scan."""
         self.odd_spellings: dict[str, set[str]] = {}
         """Paths of files that are not in NFC, by their NFC form; few, on most vaults none."""
+        self._of_inode: dict[int, tuple[str, ...]] = {}
+        """The names of a file, mostly one: so that a save need not go through the vault for others."""
 
     def take_doubtful(self) -> set[int]:
         """The sources whose links have to be answered again after a start, once."""
@@ -41,10 +43,9 @@ class Known:
     def load(self, db: Database, notes: Iterable[NoteMeta]) -> None:
         """Take over what the database holds, without reading a note."""
         self.__init__()  # type: ignore[misc]  # as new
-        self.files = dict(read.load_files(db))
-        for path in self.files:
+        for path, file in read.load_files(db).items():
+            self._place(file)
             self.book.names.add(path)
-            self._spell(path)
         self.troubled = read.troubled_paths(db)
         self.doubtful = read.doubtful_links(db)
         self.notes = {note.path: note for note in notes}
@@ -64,9 +65,26 @@ class Known:
         known = self.notes.get(path) or self.canvases.get(path)
         return known.key if known else None
 
-    def _spell(self, path: str) -> None:
+    def _place(self, file: VaultFile) -> None:
+        """There is this file now, new or changed."""
+        path, inode, before = file.path, file.stat.inode, self.files.get(file.path)
+        if before is None or before.stat.inode != inode:
+            self._leave_inode(before)
+            if inode:
+                self._of_inode[inode] = (*self._of_inode.get(inode, ()), path)
+        self.files[path] = file
         if nfc(path) != path:
             self.odd_spellings.setdefault(nfc(path), set()).add(path)
+
+    def _remove(self, path: str) -> None:
+        self._leave_inode(self.files.pop(path, None))
+        self.odd_spellings.get(nfc(path), set()).discard(path)
+
+    def _leave_inode(self, file: VaultFile | None) -> None:
+        if file is not None and file.stat.inode:
+            left = tuple(path for path in self._of_inode.pop(file.stat.inode) if path != file.path)
+            if left:
+                self._of_inode[file.stat.inode] = left
 
     def stamps(self, paths: Iterable[str]) -> dict[str, FileStat]:
         """What is known of the files at `paths`, for `other_names` after they have been read."""
@@ -77,12 +95,10 @@ class Known:
 
         A change of a file raises no event at its other names. They bear the stamp that it had, inode included.
         """
-        old = {stat for path, stat in before.items() if stat.inode and self._stamp(path) != stat}
-        return [path for path, file in self.files.items() if file.stat in old] if old else []
-
-    def _stamp(self, path: str) -> FileStat | None:
-        file = self.files.get(path)
-        return file.stat if file is not None else None
+        now = self.stamps(before)
+        old = dict.fromkeys(stat for path, stat in before.items() if now.get(path) != stat)
+        named = ((path, stat) for stat in old for path in self._of_inode.get(stat.inode, ()))
+        return [path for path, stat in named if self.files[path].stat == stat]
 
     def read_paths(self) -> list[str]:
         """Every path whose bytes were read: notes and canvases, sorted."""
@@ -95,11 +111,9 @@ class Known:
     def follow(self, batch: Batch) -> None:
         """`batch` has been committed."""
         for path in batch.files_removed:
-            self.files.pop(path, None)
-            self.odd_spellings.get(nfc(path), set()).discard(path)
+            self._remove(path)
         for file in batch.files_upsert:
-            self.files[file.path] = file
-            self._spell(file.path)
+            self._place(file)
         for row in batch.path_diagnostics:
             (self.troubled.add if row.diagnostics else self.troubled.discard)(row.path)
         for key in batch.removed:
