@@ -11,13 +11,14 @@ HELPERS = {
     "answers",
     "communities",
     "extraction",
+    "graph_term",
     "__main__",
     "harness",
     "corpus",
     "questions",
     "round_trip",
     "suggest",
-}  # some of them need a vault
+}  # some of them need a vault or test sets
 
 
 def main() -> int:

@@ -149,10 +149,9 @@ class Extraction:
             gone = error.code in SERVER_CODES or error.retry
             if error.code == "llm_stopped" or not error.called:
                 done.error = said
-                same = before is not None and before.error == said
-                done.waits[key] = (
-                    before if before and same else Pending(key, work.ask.purpose, work.note, tries, now, said)
-                )
+                if before is None or before.error != said:
+                    before = Pending(key, work.ask.purpose, work.note, tries, now, said)
+                done.waits[key] = before
                 return
             done.failed += 1
             done.error = said if gone else None

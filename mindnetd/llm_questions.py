@@ -130,7 +130,7 @@ class Questions:
             reply = have.get(first.key) or self._fresh.get(first.key)
             if reply is None:
                 continue
-            names = _names(reply, text)
+            names = _names(extract_of(reply, text))
             second = self._asks.gleaning(text, names, mine)
             if self._wanted(second, sources):
                 yield self._work(second, lambda reply, t=text, n=names: extract_of(reply, t, n).dropped)  # type: ignore[misc]
@@ -195,24 +195,27 @@ class Questions:
         chunks = [(one, chunk, self._fitting([chunk[2]], prompts.CHUNK_ITEMS)) for one in mine for chunk in one.chunks]
         firsts = [self._asks.chunk(text, ()).key for _, _, text in chunks]
         replies = store.replies(self._db, firsts)
-        found = [(*chunk, replies[key]) for chunk, key in zip(chunks, firsts, strict=True) if key in replies]
+        found = [
+            (*chunk, extract_of(replies[key], chunk[2]))
+            for chunk, key in zip(chunks, firsts, strict=True)
+            if key in replies
+        ]
         return list(self._said_by_chunk(found))
 
-    def _said_by_chunk(self, found: Sequence[tuple[Document, tuple[int, str, str], str, str]]) -> Iterator[Said]:
-        """`found`: note, chunk, what of it was asked about, the reply to that."""
-        names = [_names(reply, text) for _, _, text, reply in found]
-        seconds = [self._asks.gleaning(one[2], known, ()).key for one, known in zip(found, names, strict=True)]
+    def _said_by_chunk(self, found: Sequence[tuple[Document, tuple[int, str, str], str, Extract]]) -> Iterator[Said]:
+        """`found`: note, chunk, what of it was asked about, what the reply to that says."""
+        seconds = [self._asks.gleaning(text, _names(first), ()).key for _, _, text, first in found]
         replies = store.replies(self._db, seconds)
-        for (document, (key, chunk_id, whole), text, reply), known, second in zip(found, names, seconds, strict=True):
+        for (document, (key, chunk_id, whole), text, first), second in zip(found, seconds, strict=True):
             place = ((chunk_id, key, document.key), whole)
-            yield Said(document.key, (place,), extract_of(reply, text))
+            yield Said(document.key, (place,), first)
             if second in replies:
-                yield Said(document.key, (place,), extract_of(replies[second], text, known))
+                yield Said(document.key, (place,), extract_of(replies[second], text, _names(first)))
 
 
-def _names(reply: str, text: str) -> tuple[str, ...]:
-    """What a first reply about a chunk found."""
-    return tuple(one.name for one in extract_of(reply, text).entities)
+def _names(first: Extract) -> tuple[str, ...]:
+    """What the first reply about a chunk found."""
+    return tuple(one.name for one in first.entities)
 
 
 def _said_of(document: Document, reply: str) -> Said:

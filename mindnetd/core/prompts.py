@@ -82,8 +82,14 @@ def _list(of: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 _TYPE = {"type": "string", "enum": list(TYPES)}
-_ENTITY = _object({"name": _text(NAME), "type": _TYPE, "description": _text(DESCRIPTION)})
-_RELATION = _object({"source": _text(NAME), "target": _text(NAME), "relation": _text(RELATION)})
+
+
+def _entity(name: dict[str, Any]) -> dict[str, Any]:
+    return _object({"name": name, "type": _TYPE, "description": _text(DESCRIPTION)})
+
+
+def _relation(name: dict[str, Any]) -> dict[str, Any]:
+    return _object({"source": name, "target": name, "relation": _text(RELATION)})
 
 
 def types_schema(count: int) -> dict[str, Any]:
@@ -94,17 +100,13 @@ def types_schema(count: int) -> dict[str, Any]:
 def extract_schema(entities: int, relations: int, names: Sequence[str] = ()) -> dict[str, Any]:
     """Entities, and relations between them; of `names` alone where there are any: a small model repeats the example's
     names otherwise (docs/decisions/0019)."""
-    entity, relation = _ENTITY, _RELATION
-    if names:
-        one = {"type": "string", "enum": list(names)}
-        entity = _object({"name": one, "type": _TYPE, "description": _text(DESCRIPTION)})
-        relation = _object({"source": one, "target": one, "relation": _text(RELATION)})
-    return _object({"entities": _list(entity, entities), "relations": _list(relation, relations)})
+    name = {"type": "string", "enum": list(names)} if names else _text(NAME)
+    return _object({"entities": _list(_entity(name), entities), "relations": _list(_relation(name), relations)})
 
 
 def entities_schema(entities: int) -> dict[str, Any]:
     """Entities alone."""
-    return _object({"entities": _list(_ENTITY, entities)})
+    return _object({"entities": _list(_entity(_text(NAME)), entities)})
 
 
 # -------------------------------------------------------------------------------------------------------------- prompts

@@ -89,13 +89,12 @@ def graph_values(
     first = best_of_note(notes, at, base)
     nodes = walked.ground.edges.nodes_of[notes[first]]
     own, given = base[first], walked.values[nodes]
-    reach = np.full(len(walked.values) + 1, -np.inf)  # the last is that of nobody (-1)
-    reach[nodes] = own + gamma * np.maximum(given, 0.0)
-    lanes = np.full(len(reach), -np.inf)
+    lanes = np.full(len(walked.values) + 1, -np.inf)  # by node; the last is that of nobody (-1)
     lanes[nodes] = own
     giver = walked.giver[nodes]
-    most = LIFT * (reach[giver] - own) / gamma
-    behind = (lanes[giver] > own) & (given > most)
+    of_giver = lanes[giver]
+    most = LIFT * (of_giver + gamma * np.maximum(walked.values[giver], 0.0) - own) / gamma
+    behind = (of_giver > own) & (given > most)
     values[first], held[first] = np.where(behind, most, given), behind
     return values, held
 

@@ -116,19 +116,21 @@ class HotIndex:
 
     def waiting(self) -> list[bytes]:
         """All texts of passages without a vector, the newest documents first."""
-        alive = np.repeat(self._alive, np.diff(np.append(self._passage_start.view, len(self._rows))))
-        newest = np.flatnonzero((self._rows == NO_VECTOR) & alive)[::-1]
-        return list(dict.fromkeys(map(bytes, self._passage_hash.view[newest])))
+        return list(dict.fromkeys(map(bytes, self._passage_hash.view[self._waiting_places()[::-1]])))
 
     def waiting_by_note(self) -> dict[int, list[bytes]]:
         """The same by the key of the note, each text of a note once."""
-        alive = np.repeat(self._alive, np.diff(np.append(self._passage_start.view, len(self._rows))))
-        positions = np.flatnonzero((self._rows == NO_VECTOR) & alive)
+        positions = self._waiting_places()
         docs = np.searchsorted(self._passage_start.view, positions, side="right") - 1
         found: dict[int, dict[bytes, None]] = {}
         for slot, position in zip(self._doc_note.view[docs].tolist(), positions.tolist(), strict=True):
             found.setdefault(self._note_key(slot), {})[bytes(self._passage_hash.view[position])] = None
         return {key: list(hashes) for key, hashes in found.items()}
+
+    def _waiting_places(self) -> NDArray[np.int64]:
+        """Places of the passages of living documents that have no vector, the oldest documents first."""
+        alive = np.repeat(self._alive, np.diff(np.append(self._passage_start.view, len(self._rows))))
+        return np.flatnonzero((self._rows == NO_VECTOR) & alive)
 
     def forget_vectors(self, text_hashes: Iterable[bytes]) -> None:
         """Drop vectors (garbage collection, purge). Passages that still use one wait for it again."""
