@@ -126,3 +126,11 @@ def program(home: Path, vault: Path, model_cache: Path, **settings: object) -> I
         if daemon.process is not None and daemon.process.poll() is None:
             daemon.kill()
         shutil.rmtree(daemon.runtime, ignore_errors=True)
+
+
+def six_notes(folder: Path) -> Path:
+    """A vault of six notes, each linked to the next."""
+    (folder / ".obsidian").mkdir(parents=True)
+    for number in range(6):
+        (folder / f"n{number}.md").write_text(f"# Note {number}\n\nNumber {number} of some. [[n{(number + 1) % 6}]]\n")
+    return folder

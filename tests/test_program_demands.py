@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import Program, program
+from program import Program, program, six_notes
 
 from mindnetd.client.transport import Client
 
@@ -29,11 +29,7 @@ def paragraphs(count: int, seed: int = 1) -> str:
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    (folder / ".obsidian").mkdir(parents=True)
-    for number in range(6):
-        (folder / f"n{number}.md").write_text(f"# Note {number}\n\nNumber {number} of some. [[n{(number + 1) % 6}]]\n")
-    return folder
+    return six_notes(tmp_path / "vault")
 
 
 def memory_mb(daemon: Program, key: str) -> float:

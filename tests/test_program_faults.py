@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program import Program, program
+from program import Program, program, six_notes
+from small_disk import small_disk_at
 
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    """Six linked notes."""
-    folder = tmp_path / "vault"
-    (folder / ".obsidian").mkdir(parents=True)
-    for number in range(6):
-        (folder / f"n{number}.md").write_text(f"# Note {number}\n\nNumber {number} of some. [[n{(number + 1) % 6}]]\n")
-    return folder
+    return six_notes(tmp_path / "vault")
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 24 MB where `program` has its database; skips where it cannot be mounted."""
-    folder = tmp_path / "state"
-    folder.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("a small file system needs the right to mount")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+    with small_disk_at(tmp_path / "state") as folder:
+        yield folder
 
 
 def found(daemon: Program, word: str) -> list[str]:

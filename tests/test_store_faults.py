@@ -13,6 +13,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from small_disk import small_disk_at
 from store_make import DIM, FINGERPRINT, batch_of, note, open_store
 
 from mindnetd.errors import StoreError
@@ -252,13 +253,8 @@ def test_a_foreign_lock_of_duckdb_is_told_too(tmp_path: Path) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 24 MB; skips where it cannot be mounted."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("a small file system needs the right to mount")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+    with small_disk_at(tmp_path / "small") as folder:
+        yield folder
 
 
 def test_a_full_disk_loses_nothing_and_heals(small_disk: Path) -> None:
